@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from fractions import Fraction
 
 import pandas as pd
 import streamlit as st
@@ -19,6 +18,7 @@ from pages.parts.publish.approval_step import offer_paper, offer_withdrawal
 from pages.parts.publish.outlook import trial
 from pages.parts.publish.outlook.preview import in_words
 from pages.parts.shared.approval_wording import decision, name_of_actor, signed
+from pages.parts.shared.bill import show_bill
 from pages.parts.shared.data_twin import predicted_columns
 from pages.parts.shared.entries_table import show_entries
 from pages.parts.shared.made_on_click import offer_file
@@ -109,13 +109,9 @@ def show_request(ledger: Ledger, request: Request) -> None:
 
 def show_price(ledger: Ledger, request: Request) -> None:
     """Show what the release would cost, and how much of the budget it would leave."""
-    spent, left = ledger.spent(request.dataset), ledger.left(request.dataset)
-    after = _("no cap") if left is None else exactly(max(left - request.epsilon, Fraction(0)))
-    bill = {_("Spent so far"): exactly(spent), _("This release"): exactly(request.epsilon), _("Left after"): after}
+    left = ledger.left(request.dataset)
     st.markdown(_("From the budget of **{dataset}**, in ε:", dataset=plain(request.dataset)))
-    with st.grid(3, min_column_width=110):
-        for label, value in bill.items():
-            st.metric(label, value)
+    show_bill(ledger.spent(request.dataset), _("This release"), request.epsilon, left)
     if left is not None and left < request.epsilon:
         st.warning(_("The budget does not allow this now. An approval would lapse."), icon=":material/block:")
 
@@ -134,11 +130,10 @@ def show_content(request: Request, plan: Plan) -> None:
         )
     )
     if is_adaptive(plan):
-        tried = trial.errors(plan)
-        if tried is None or trial.question_of(tried[0]) != trial.question_of(plan):
+        frame = trial.errors_of(plan)
+        if frame is None:
             st.caption(_(":material/hourglass_top: Its error is being tried out on made-up people."))
             return
-        frame = tried[1]
     else:
         frame = visit().once("approval", request.plan_sha256, lambda: predict(plan))
     st.markdown(in_words(plan))

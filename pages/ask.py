@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import streamlit as st
 
 from dpengine import BudgetError, LedgerError, Plan, PlanError, TableError, owner
@@ -21,6 +19,7 @@ from pages.parts.ask.history import show_history
 from pages.parts.ask.wording import error_words, sensitivity_words
 from pages.parts.release.ledger_entry import show_answer
 from pages.parts.server.jobs import Progress
+from pages.parts.shared.bill import show_bill
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.wording import exactly, plain
 from pages.parts.visit import background_read
@@ -201,11 +200,7 @@ def _offer(question: Question, table: Table, data: bytes, resemblances: list[Res
     ledger, others = visit().ledger, other_people(data, resemblances)
     alike = [] if others else resemblances
     spent, left = ledger.spent(question.dataset, data, alike), ledger.left(question.dataset, data, alike)
-    bill = {_("Spent so far"): exactly(spent), _("This question"): exactly(question.epsilon)}
-    bill[_("Left after")] = _("no cap") if left is None else exactly(max(left - question.epsilon, Fraction(0)))
-    with st.grid(3, min_column_width=110):
-        for label, value in bill.items():
-            st.metric(label, value)
+    show_bill(spent, _("This question"), question.epsilon, left)
     try:
         ledger.check(question.dataset, data, question.epsilon, alike)
     except (BudgetError, LedgerError) as refused:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import streamlit as st
 
 from dpengine.translation.catalogue import _, plural
-from pages.parts.shared.glossary.entries import GLOSSARY
+from pages.parts.shared.glossary.help import GLOSSARY
 from pages.parts.shared.glossary.places import PLACES
 from pages.parts.shared.glossary.search import alphabetical, search
 from pages.parts.shared.wording import plain

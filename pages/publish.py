@@ -12,11 +12,10 @@ from dpengine.release import Release, reopen
 from dpengine.translation.catalogue import _, mark, some_of
 from pages.parts.publish import columns_step, domain_step, progress, table_step, unit_step
 from pages.parts.publish.epsilon_step import choose_epsilon
-from pages.parts.publish.found_values import as_findable
 from pages.parts.publish.grid import take_typed
 from pages.parts.publish.outlook import fit, rows_lost
 from pages.parts.publish.outlook.advice import advise
-from pages.parts.publish.outlook.preview import in_words, show_preview, show_preview_so_far
+from pages.parts.publish.outlook.preview import as_findable, in_words, show_preview, show_preview_so_far
 from pages.parts.publish.outlook.trial import KEPT
 from pages.parts.publish.project import bar
 from pages.parts.publish.release_step import publish_step
@@ -95,7 +94,7 @@ def _where_to_go_on(*, under_way: bool) -> tuple[str, bool]:
         return "page-title", False
     if opened:
         return f"step-{STEPS.index(opened) + 1}", False
-    return ("step-5", False) if progress.outcome() is None else ("step-6", True)
+    return ("step-5", False) if visit().unpublished is None else ("step-6", True)
 
 
 def _title() -> str:
@@ -129,7 +128,7 @@ def _release_in_address() -> Release | None:
 
 
 def _show_welcome() -> None:
-    if (ended := progress.outcome()) is not None:
+    if (ended := visit().unpublished) is not None:
         st.info(" ".join([plain(_(str(ended))), _("Nothing was spent.")]), icon=":material/stop_circle:")
     st.title(_("Publish tables about people without exposing anyone"), anchor=False)
     st.markdown(

@@ -46,14 +46,15 @@ def approval_paper(plan: Plan, expected: pd.DataFrame, budget: Budget, request: 
     sent it.
     """
     of = decide(plan).plan
-    left = None if budget.left is None else budget.left - plan.epsilon
+    left = budget.left
+    too_much = left is not None and left < plan.epsilon
     page = about(of) | promise(of) | {
         "dataset": plan.dataset,
         "request": request and _sent(request),
         "epsilon": _exact(plan.epsilon),
         "spent": _exact(budget.spent),
-        "after": None if left is None else _exact(max(left, Fraction(0))),
-        "too_much": left is not None and left < 0,
+        "left": None if left is None else _exact(left if too_much else left - plan.epsilon),
+        "too_much": too_much,
         "earlier": [*map(_entry, budget.history[: -MAX_EARLIER - 1 : -1])],
         "more_earlier": max(0, len(budget.history) - MAX_EARLIER),
         "simulated": bool(expected.attrs.get("simulated")),

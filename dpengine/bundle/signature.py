@@ -53,7 +53,10 @@ _PEM = re.compile(rb"-----BEGIN PUBLIC KEY-----\s[A-Za-z0-9+/=\s]{1,1000}-----EN
 
 def fingerprint(key: Ed25519PublicKey) -> str:
     """Return a public key's fingerprint to compare by eye: 128 bits of its SHA-256, in eight groups of four digits."""
-    digits = hashlib.sha256(key.public_bytes_raw()).hexdigest()[:32]
+    return _in_groups(hashlib.sha256(key.public_bytes_raw()).hexdigest()[:32])
+
+
+def _in_groups(digits: str) -> str:
     return "-".join(digits[start : start + 4] for start in range(0, 32, 4))
 
 
@@ -80,7 +83,7 @@ def read_key(text: str | bytes) -> str:
             return fingerprint(key)
     digits = re.sub(rb"[-:\s]", b"", raw.strip()).lower()
     if re.fullmatch(rb"[0-9a-f]{32}", digits):
-        return "-".join(digits.decode()[start : start + 4] for start in range(0, 32, 4))
+        return _in_groups(digits.decode())
     raise ReleaseError(
         _(
             "the expected key cannot be read: give its fingerprint (32 digits), or the text from BEGIN to END PUBLIC "

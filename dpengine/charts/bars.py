@@ -9,7 +9,17 @@ import numpy as np
 from dpengine.array_types import Ints
 from dpengine.charts.cells import Cells
 from dpengine.charts.drawing import Drawing
-from dpengine.charts.style import ACCENT, GREY, INK, category_axis, crowded, room_below, short_name
+from dpengine.charts.style import (
+    ACCENT,
+    GREY,
+    INK,
+    category_axis,
+    crowded,
+    noise_pattern,
+    room_below,
+    short_name,
+    whiskers,
+)
 from dpengine.spec.domain import Category
 from dpengine.translation.catalogue import _
 
@@ -30,31 +40,22 @@ def bar_chart(cells: Cells, dark: bool, *, largest_first: bool = False) -> Drawi
     along, up = ("y", "x") if lying else ("x", "y")
     details, hover = cells.details(), cells.hover([along], up)
     data: list[dict[str, Any]] = []
+    wide = 4 if len(labels) < 60 else 0  # pixels across the end of a whisker
     for noisy in (False, True):
         chosen = order[cells.noisy[order] == noisy]
         if not chosen.size:
             continue
+        value = cells.value[chosen]
         bars: dict[str, Any] = {
             "type": "bar",
             along: [cells.short[0][k] for k in chosen],
-            up: cells.value[chosen],
-            f"error_{up}": {
-                "type": "data",
-                "symmetric": False,
-                "array": (cells.high - cells.value)[chosen],
-                "arrayminus": (cells.value - cells.low)[chosen],
-                "color": INK[dark],
-                "thickness": 1.2,
-                "width": 4 if len(labels) < 60 else 0,
-            },
+            up: value,
+            f"error_{up}": whiskers(value, cells.low[chosen], cells.high[chosen], INK[dark], width=wide),
             "orientation": "h" if lying else "v",
             "customdata": details[chosen],
             "hovertemplate": hover,
             "name": _("mostly noise") if noisy else cells.legend,
-            "marker": {
-                "color": GREY[dark] if noisy else ACCENT[dark],
-                "pattern": {"shape": "/" if noisy else "", "fgcolor": INK[dark], "size": 6, "solidity": 0.2},
-            },
+            "marker": {"color": (GREY if noisy else ACCENT)[dark], "pattern": noise_pattern(noisy, dark)},
         }
         data.append(bars)
     names = {"title": {"text": short_name(cells.headings[0])}, **category_axis(labels, downwards=lying)}

@@ -115,8 +115,7 @@ def _drawn(result: Drawable, table: Columns, shown: Columns, fixed: Fixed, form:
         together = Cells(result, table, shown[:2], {**fixed, shown[2]: ALL})
         return facets_chart(Cells(result, table, shown, fixed), together, dark)
     if form == "lines" and len(shown) == 2:
-        time = time_axis([result.plan.column(name) for name in shown])
-        return lines_chart(Cells(result, table, shown[::-1] if time else shown, fixed), dark)
+        return lines_chart(Cells(result, table, _time_first(result.plan, shown), fixed), dark)
     if form == "treemap":
         return treemap_chart(level_tree(result, table, shown[0], fixed), noun(result.plan), dark)
     cells = Cells(result, table, shown, fixed)
@@ -136,8 +135,7 @@ def _measured(
 ) -> Drawing:
     """Draw means, sums or quantiles."""
     if form == "lines" and len(shown) == 2:
-        time = time_axis([result.plan.column(name) for name in shown])
-        return lines_chart(Cells(result, table, shown[::-1] if time else shown, fixed, measure), dark)
+        return lines_chart(Cells(result, table, _time_first(result.plan, shown), fixed, measure), dark)
     if len(shown) == 2 and result.plan.column(shown[1]).size > result.plan.column(shown[0]).size:
         shown = shown[::-1]  # a small chart for each cell of the shorter column
     parts = [Cells(result, table, shown, fixed, measure, place) for place in range(len(measure.names))]
@@ -150,6 +148,11 @@ def _measured(
             return bar_chart(parts[0], dark, largest_first=form == "sorted")
         case _:
             return span_chart(parts, dark, bars=measure.kind == "sum", largest_first=form == "ranked")
+
+
+def _time_first(plan: Plan, shown: Columns) -> Columns:
+    """Return the two columns of a chart of lines, that of time first."""
+    return shown[::-1] if time_axis([plan.column(name) for name in shown]) else shown
 
 
 def columns_to_fix(plan: Plan, table: Columns, measure: Measure | None = None) -> Columns:

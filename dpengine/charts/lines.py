@@ -12,11 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from dpengine.array_types import Floats, Ints
 from dpengine.charts.cells import Cells
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.panels import Panels
-from dpengine.charts.style import ACCENT, DASHES, GREY, INK, SERIES, SYMBOLS, category_axis, room_below, short_name
+from dpengine.charts.style import (
+    ACCENT,
+    DASHES,
+    GREY,
+    INK,
+    SERIES,
+    SYMBOLS,
+    category_axis,
+    room_below,
+    short_name,
+    whiskers,
+)
 from dpengine.translation.catalogue import _
 
 __all__ = ["line_chart", "lines_chart"]
@@ -126,7 +136,7 @@ def _traces(
         "hovertemplate": hover,
         "mode": "markers",
         "marker": _marker(noisy[beside].tolist(), look),
-        "error_y": _whiskers(count[beside], low[beside], high[beside], look.colour),
+        "error_y": whiskers(count[beside], low[beside], high[beside], look.colour),
         "showlegend": False,
     }
     return [band, line, points]
@@ -140,18 +150,6 @@ def _marker(noisy: Sequence[bool], look: _Look) -> dict[str, object]:
         "color": look.colour,
         "size": 7,
         "line": {"width": 1.5, "color": look.colour},
-    }
-
-
-def _whiskers(count: Ints | Floats, low: Ints | Floats, high: Ints | Floats, colour: str) -> dict[str, object]:
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": high - count,
-        "arrayminus": count - low,
-        "color": colour,
-        "thickness": 1.2,
-        "width": 4,
     }
 
 

@@ -21,7 +21,18 @@ from dpengine.charts.cells import Cells
 from dpengine.charts.drawable import Drawable
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.panels import Panels
-from dpengine.charts.style import GREY, INK, SERIES, SYMBOLS, category_axis, join_names, line_name, short_name
+from dpengine.charts.style import (
+    GREY,
+    INK,
+    SERIES,
+    SYMBOLS,
+    category_axis,
+    join_names,
+    line_name,
+    noise_pattern,
+    short_name,
+    whiskers,
+)
 from dpengine.results.published_columns import Measure
 from dpengine.translation.catalogue import _, mark, number, plural
 
@@ -120,6 +131,7 @@ def _traces(
         chosen = noisy == noise
         if not chosen.any() and (noise or not legend):
             continue
+        ends = GREY[dark] if noise else INK[dark] if bars else colour
         shared: dict[str, Any] = {
             **({"meta": cells.short[1][panel[0]]} if panel else {}),
             "x": value[chosen],
@@ -131,19 +143,10 @@ def _traces(
             "legendgroup": f"part-{place}",
             "offsetgroup": f"part-{place}",
             "showlegend": legend and not noise,
-            "error_x": {
-                "type": "data",
-                "symmetric": False,
-                "array": (high - value)[chosen],
-                "arrayminus": (value - low)[chosen],
-                "color": GREY[dark] if noise else INK[dark] if bars else colour,
-                "thickness": 1.2 if noise else 1.8,
-                "width": 4,
-            },
+            "error_x": whiskers(value[chosen], low[chosen], high[chosen], ends, thickness=1.2 if noise else 1.8),
         }
         if bars:
-            pattern = {"shape": "/" if noise else "", "fgcolor": INK[dark], "size": 6, "solidity": 0.2}
-            marker: dict[str, Any] = {"color": GREY[dark] if noise else colour, "pattern": pattern}
+            marker: dict[str, Any] = {"color": GREY[dark] if noise else colour, "pattern": noise_pattern(noise, dark)}
             drawn.append({"type": "bar", **shared, "marker": marker})
         else:
             marker = {
@@ -160,8 +163,7 @@ def _explained(noise: str, dark: bool, *, bars: bool) -> dict[str, Any]:
     """Explain the mark of noise in the legend."""
     words = {"name": noise, "hoverinfo": "skip", "x": [None], "y": [None], "showlegend": True}
     if bars:
-        pattern = {"shape": "/", "fgcolor": INK[dark], "size": 6, "solidity": 0.2}
-        return {"type": "bar", **words, "marker": {"color": GREY[dark], "pattern": pattern}}
+        return {"type": "bar", **words, "marker": {"color": GREY[dark], "pattern": noise_pattern(True, dark)}}
     marker = {"symbol": "circle-open", "size": 9, "color": GREY[dark], "line": {"width": 2, "color": GREY[dark]}}
     words["name"] = _("{noise}; interval may be cut", noise=noise)
     return {"type": "scatter", **words, "mode": "markers", "marker": marker}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ACCENT", "CONFIG", "DASHES", "GREY", "GRID", "INK", "NUMBERS_IN_FULL", "SAVED_WIDTH", "SERIES", "SYMBOLS",
     "apply_style", "category_axis", "crowded", "cut", "escape", "join_names", "line_name", "look", "middle",
-    "room_below", "short_name", "shorten", "styled",
+    "noise_pattern", "room_below", "short_name", "shorten", "styled", "whiskers",
 ]  # fmt: skip
 
 SAVED_WIDTH = 1000
@@ -174,6 +174,24 @@ def _beginning(label: str) -> str:
     return label[:5] if _is_hour(label) else label
 
 
+def whiskers(value: Any, low: Any, high: Any, colour: str, *, thickness: float = 1.2, width: int = 4) -> dict[str, Any]:
+    """Return the error bars of values from the ends of their intervals."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": high - value,
+        "arrayminus": value - low,
+        "color": colour,
+        "thickness": thickness,
+        "width": width,
+    }
+
+
+def noise_pattern(noisy: bool, dark: bool) -> dict[str, Any]:
+    """Return the hatching of bars that are mostly noise; none for others."""
+    return {"shape": "/" if noisy else "", "fgcolor": INK[dark], "size": 6, "solidity": 0.2}
+
+
 def look(dark: bool) -> dict[str, Any]:
     """Return the layout shared by all figures on a light or a dark page."""
     separators = localised(".,")  # of decimals and of thousands
@@ -195,9 +213,8 @@ def look(dark: bool) -> dict[str, Any]:
 
 def apply_style(figure: Figure, title: str, dark: bool) -> Figure:
     """Give `figure` its title and the colours of a light or a dark page, and return it."""
-    figure.layout = _styled(
-        figure.layout.to_plotly_json(), title, dark
-    )  # at once: one by one takes several times as long
+    # All at once: one by one takes several times as long.
+    figure.layout = _styled(figure.layout.to_plotly_json(), title, dark)
     return figure
 
 

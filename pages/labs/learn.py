@@ -26,7 +26,7 @@ from pages.parts.learn.runs import NO_PRIVACY, RATES, Run, after_rounds, named, 
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.demo import file_box
-from pages.parts.shared.epsilon_ladder import coarse
+from pages.parts.shared.epsilon_ladder import DELTAS, coarse
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
@@ -37,7 +37,6 @@ from pages.parts.visit.state import require_entry, visit
 SIMULATED, SHARES, OWN = mark("Simulated market"), mark("Six shares, 2018–19"), mark("My own table")
 MARKETS: dict[str, Callable[[], Market]] = {SIMULATED: simulated_market, SHARES: share_prices}
 CHOICES = coarse("0.1", "30")
-DELTAS = {"10⁻⁴": Fraction(1, 10**4), "10⁻⁶": Fraction(1, 10**6), "10⁻⁹": Fraction(1, 10**9)}
 
 CURIOUS = mark(r"""
 **The learner.** In round $t$, expert $i$ of $k$ is picked with probability proportional to $e^{-\eta L_i}$, where

@@ -56,7 +56,7 @@ def test_without_a_cap_nothing_is_left_to_count_and_too_small_a_one_is_said() ->
     assert "would lapse" not in paper()
     assert "Nothing was published from this budget yet" in paper()
     short = words(paper(budget=Budget(Fraction(1), Fraction(1, 2))))
-    assert "Left after 0 " in short
+    assert "Left now 0.5 " in short
     assert "An approval would lapse" in short
 
 

@@ -144,8 +144,8 @@ FAULTS = [
     ),
     Fault(
         "after a reload, the rows of a summary count as persons",
-        "pages/parts/visit/saved_draft.py",
-        'here.read_as.get("frequency", "")',
+        "pages/parts/visit/state.py",
+        'self.read_as.get("frequency", "")',
         '""',
         "tests/pages/visit/test_saved_draft.py::"
         "test_its_table_is_read_as_before_so_that_rows_of_a_summary_count_people",

@@ -20,8 +20,8 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import name_of, people, percent, percent_at_most, sure
 from pages.parts.accuracy import predictions
 from pages.parts.accuracy.predictions import EPSILONS
+from pages.parts.accuracy.tabs import why_measured
 from pages.parts.shared.epsilon_ladder import rounded_up
-from pages.parts.shared.wording import why_measured
 from pages.parts.visit.plan.entries import Draft
 from pages.parts.visit.plan.plan_form import from_plan
 from tests.pages.visits import metrics, settled, texts, visit, visit_of

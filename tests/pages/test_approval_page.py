@@ -198,7 +198,7 @@ def test_a_budget_that_does_not_suffice_is_said_to_who_approves(page_of: Callabl
     sent()
     clinic().set_cap("clinic", "0.2")
     page = page_of(SAM)
-    assert metrics(page)["Left after"] == "0"
+    assert metrics(page)["Left now"] == "0.2"
     assert "The budget does not allow this now" in texts(page)
 
 

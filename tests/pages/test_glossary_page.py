@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts.shared.glossary.entries import GLOSSARY
+from pages.parts.shared.glossary.help import GLOSSARY
 from tests.pages.people import always_by_the_entry
 from tests.pages.visits import press, texts, visit, whole
 

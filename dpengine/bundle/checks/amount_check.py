@@ -19,7 +19,7 @@ from dpengine.spec.domain import Amount
 from dpengine.spec.numeric.association import limit_of, unit_of
 from dpengine.spec.plan import Plan
 
-__all__ = ["AmountCheck", "odd_amounts"]
+__all__ = ["AmountCheck", "columns_and_pairs", "odd_amounts"]
 
 SLACK = 1e-9  # of a number, for its rounding in 64 bits
 
@@ -129,9 +129,7 @@ class AmountCheck:
                 totals["sums"] = numbers[f"sum_{name}"], 0 * known
             elif f"mean_{name}" in numbers:
                 totals["sums"] = numbers[f"mean_{name}"] * known, _rounding(self._plan, name) * known
-            for shared in (
-                each for size in range(min(len(table), 2) + 1) for each in combinations(sorted(table), size)
-            ):
+            for shared in columns_and_pairs(table):
                 apart = [self._differs((what, name, shared), table, each, file) for what, each in totals.items()]
                 if any(apart):
                     other = self._first["people", name, shared][0]
@@ -182,6 +180,12 @@ class AmountCheck:
                 if label in numbers and (np.abs(numbers[label].ravel() * times - wanted) > most).any():
                     faults.append(f"{file}: {label} is not what synthetic.csv gives")
         return faults
+
+
+def columns_and_pairs(table: Columns) -> Iterator[Columns]:
+    """Yield what two tables are compared by: nothing, for the total, then each column, and each pair of columns."""
+    for size in range(min(len(table), 2) + 1):
+        yield from combinations(sorted(table), size)
 
 
 def _is_in_one_table(plan: Plan, name: str, measured: Sequence[Columns]) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ import pyarrow as pa
 
 from dpengine import safe_csv
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.bundle.checks.amount_check import AmountCheck, odd_amounts
+from dpengine.bundle.checks.amount_check import AmountCheck, columns_and_pairs, odd_amounts
 from dpengine.bundle.checks.model_check import ModelBounds, wrong_estimates, wrong_intervals
 from dpengine.bundle.checks.width_check import AmountWidths
 from dpengine.errors import ReleaseError
@@ -189,7 +188,7 @@ class CrossCheck:
     ) -> list[str]:
         """Compare the numbers of a table, summed to the levels of `table`, with those of earlier tables."""
         faults = []
-        for shared in (each for size in range(min(len(table), 2) + 1) for each in combinations(sorted(table), size)):
+        for shared in columns_and_pairs(table):
             count = Marginal(table, counts).project(shared).values
             estimate = None if estimates is None else Marginal(table, estimates).project(shared).values
             sums = _Sums(numbers.file, numbers.count.size, count, estimate)

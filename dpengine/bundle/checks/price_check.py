@@ -244,16 +244,12 @@ def _allocation(entry: MeasurementEntry, plan: Plan, *, adaptive: bool) -> Alloc
 
 def _tally(entry: MeasurementEntry, plan: Plan) -> int | None:
     """Return the index of the tally that was measured; None if the plan has no such tally."""
-    return next(
-        (
-            k
-            for k, tally in enumerate(plan.tallies)
-            if tally.cells == entry.cells_per_person
-            and set(entry.columns) <= set(tally.plan.released)
-            and (tally.cells in (None, 1) or set(entry.columns) == set(tally.plan.marginals[0]))
-        ),
-        None,
-    )
+    columns = set(entry.columns)
+    for k, tally in enumerate(plan.tallies):
+        of_table = tally.cells in (None, 1) or columns == set(tally.plan.marginals[0])
+        if tally.cells == entry.cells_per_person and columns <= set(tally.plan.released) and of_table:
+            return k
+    return None
 
 
 def _wrong_noise(entry: MeasurementEntry, allocation: Allocation, plan: Plan, *, adaptive: bool) -> list[str]:

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
+from dpengine.bundle.checks.amount_check import columns_and_pairs
 from dpengine.estimate.amounts import mean_reach, sum_half_width
 from dpengine.estimate.error_distribution import least_squares, noise_along
 from dpengine.marginals.least_squares import LeastSquares
@@ -85,13 +85,12 @@ class AmountWidths:
     def _agree(self, name: str, table: Columns, sums: Floats, apart: Floats) -> bool:
         """Return whether the sums around which intervals lie agree with those before, up to `apart`; NaN is unknown."""
         agree = True
-        for size in range(min(len(table), 2) + 1):
-            for shared in combinations(sorted(table), size):
-                here, apart_here = (Marginal(table, each).project(shared).values for each in (sums, apart))
-                before, apart_before = self._first.setdefault((name, shared), (here, apart_here))
-                agree &= not (np.abs(here - before) > apart_here + apart_before).any()
-                if np.isnan(before).sum() > np.isnan(here).sum():
-                    self._first[name, shared] = here, apart_here
+        for shared in columns_and_pairs(table):
+            here, apart_here = (Marginal(table, each).project(shared).values for each in (sums, apart))
+            before, apart_before = self._first.setdefault((name, shared), (here, apart_here))
+            agree &= not (np.abs(here - before) > apart_here + apart_before).any()
+            if np.isnan(before).sum() > np.isnan(here).sum():
+                self._first[name, shared] = here, apart_here
         return agree
 
     def _sums_of_means(

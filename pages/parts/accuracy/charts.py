@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from dpengine.charts.style import short_name
 from dpengine.translation.catalogue import _, mark
-from pages.parts.shared.figures import epsilon_axis, hatched, tones
+from pages.parts.shared.figures import add_line, epsilon_axis, hatched, tones
 
 __all__ = ["error_figure", "meaning_figure", "measure_figure", "noise_figure", "simulation_figure"]
 
@@ -42,14 +42,8 @@ def _over_epsilon(
     epsilon = float(now["epsilon"])
     figure = go.Figure()
     for label, column, colour, dash, symbol in lines:
-        figure.add_scatter(
-            x=rows["epsilon"],
-            y=rows[column].where(rows[column] >= least),
-            name=label,
-            mode="lines",
-            line={"color": colour, "dash": dash, "width": 2.5},
-            hovertemplate="ε = %{x:g}: ± %{y:,.3~g}<extra>" + label + "</extra>",
-        )
+        errors = rows[column].where(rows[column] >= least)
+        add_line(figure, rows["epsilon"], errors, label, "ε = %{x:g}: ± %{y:,.3~g}", colour=colour, dash=dash)
         if now[column] >= least:
             figure.add_scatter(
                 x=[epsilon],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
 from dpengine.errors import PlanError
@@ -12,11 +10,11 @@ from dpengine.translation.catalogue import _, mark, plural
 from pages.parts.shared.wording import plain
 from pages.parts.visit import saved_draft
 from pages.parts.visit.plan.plan_form import to_plan
+from pages.parts.visit.samples import DATA
 from pages.parts.visit.state import visit
 
 __all__ = ["choose_plan"]
 
-DATA = Path(__file__).parents[3] / "data"
 SAMPLES = {mark("Census sample"): "census.plan.yaml", mark("Health insurance sample"): "rand.plan.yaml"}
 
 

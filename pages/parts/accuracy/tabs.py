@@ -10,6 +10,8 @@ import streamlit as st
 
 from dpengine.accounting.composition import posterior
 from dpengine.array_types import Columns
+from dpengine.marginals.graphs import maximal
+from dpengine.marginals.measurement import Allocation
 from dpengine.results.alternatives import ALL_CELLS, allocations_of, compare_allocations, predict_table, simulate_errors
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.spec.plan import Plan
@@ -21,10 +23,10 @@ from pages.parts.shared.data_twin import measured_columns, predicted_columns, tw
 from pages.parts.shared.figures import draw
 from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import exactly, plain, protected, why_measured, with_headings
+from pages.parts.shared.wording import exactly, plain, protected, with_headings
 from pages.parts.visit.state import visit
 
-__all__ = ["all_tables", "meaning", "measured_tables", "mostly_noise", "small_cells"]
+__all__ = ["all_tables", "meaning", "measured_tables", "mostly_noise", "small_cells", "why_measured"]
 
 MAX_CURVES = 10  # other tables that are drawn beside the chosen one
 PRIORS = (0.01, 0.1, 0.5, 0.9, 0.99)
@@ -233,6 +235,36 @@ def measured_tables(plan: Plan, table: Columns) -> None:
                 "more counts depend on them."
             )
         )
+
+
+def why_measured(plan: Plan, allocations: tuple[Allocation, ...]) -> str:
+    """Explain why these tables are measured and no others, in a sentence or two."""
+    published, measured = {frozenset(table) for table in plan.marginals}, frozenset(allocations[0].columns)
+    contained = len(plan.marginals) - len(maximal(plan.marginals))
+    if len(allocations) > 1:
+        text = _(
+            "ε is split over {n} tables, larger ones getting more (in proportion to the cube root of their cells, "
+            "which makes the error in total least). Where tables share columns, each improves the other.",
+            n=len(allocations),
+        )
+        if contained == 1:
+            text += _(" One table is contained in a larger one: its counts are sums, and cost nothing.")
+        elif contained:
+            text += _(
+                " {n} tables are each contained in a larger one: its counts are sums, and cost nothing.", n=contained
+            )
+        return text
+    if len(plan.marginals) == 1:
+        return _("There is one table, and it is measured with all of ε. Its total is the sum of its cells.")
+    if measured in published:
+        return _(
+            "One table contains all the others, so it alone is measured, with all of ε. The others are sums of it."
+        )
+    return _(
+        "One table of all {n} columns is measured with all of ε, and each of yours is a sum of it. That makes the "
+        "error in total less than splitting ε over the tables would.",
+        n=len(plan.used),
+    )
 
 
 def meaning(plan: Plan, table: Columns) -> None:

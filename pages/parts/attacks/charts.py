@@ -12,7 +12,7 @@ from dpengine.lessons.reconstruction import Reconstruction
 from dpengine.lessons.success_rate import Rate
 from dpengine.spec.wording import percent_at_most
 from dpengine.translation.catalogue import _, localised, number
-from pages.parts.shared.figures import hatched, tones
+from pages.parts.shared.figures import add_line, hatched, tones, whiskers
 
 __all__ = ["ACROSS", "audit_figure", "doubles_figure", "people_figure", "rates_figure", "samplers_figure"]
 
@@ -27,23 +27,11 @@ def rates_figure(lines: Mapping[str, Mapping[int, Rate]], ours: str, bound: floa
     for method, rates in lines.items():
         name = _(method)
         colour, dash, symbol = looks[method == ours]
-        ends = [rate.interval() for rate in rates.values()]
-        shares = [rate.share for rate in rates.values()]
-        figure.add_scatter(
-            x=list(rates),
-            y=shares,
-            name=name,
-            mode="lines+markers",
-            line={"color": colour, "dash": dash, "width": 2.5},
-            marker={"symbol": symbol, "size": 9, "color": colour},
-            error_y={
-                "array": [high - share for (_, high), share in zip(ends, shares, strict=True)],
-                "arrayminus": [share - low for (low, _), share in zip(ends, shares, strict=True)],
-                "thickness": 1.5,
-                "color": colour,
-            },
-            hovertemplate=_("%{x:,}: right %{y:.1%}") + f"<extra>{name}</extra>",
-        )
+        shares, ends = [rate.share for rate in rates.values()], whiskers(rates.values(), thickness=1.5, color=colour)
+        add_line(
+            figure, list(rates), shares, name, _("%{x:,}: right %{y:.1%}"), colour=colour, dash=dash, symbol=symbol,
+            size=9, error_y=ends,
+        )  # fmt: skip
     _levels(figure, bound)
     places = sorted({k for rates in lines.values() for k in rates})
     figure.update_xaxes(title_text=asked, type="log", tickvals=places, ticktext=list(map(number, places)))
@@ -129,14 +117,13 @@ def samplers_figure(rates: Mapping[str, Rate], ours: str, bound: float) -> go.Fi
     tone = tones()
     figure = go.Figure()
     for method, rate in rates.items():
-        low, high = rate.interval()
         name = _(method)
         marker = hatched(tone["accent"], "") if method == ours else hatched(tone["other"], "/")
         figure.add_bar(
             x=[name],
             y=[rate.share],
             marker=marker,
-            error_y={"array": [high - rate.share], "arrayminus": [rate.share - low], "color": tone["grey"]},
+            error_y=whiskers([rate], color=tone["grey"]),
             hovertemplate=_("right %{y:.1%}") + f"<extra>{name}</extra>",
             showlegend=False,
         )

@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpengine.translation.catalogue import _, number
-from pages.parts.shared.figures import mark_current, tones
+from pages.parts.shared.figures import add_line, mark_current, tones
 
 __all__ = ["allowance_figure", "spending_figure"]
 
@@ -55,15 +55,11 @@ def allowance_figure(rows: pd.DataFrame, now: int) -> go.Figure:
     figure = go.Figure()
     looks = (("accent", "solid", "circle"), ("grey", "dot", "diamond"), ("other", "dash", "square"))
     for name, (colour, dash, symbol) in zip(rows.columns[1:], looks, strict=True):
-        figure.add_scatter(
-            x=rows["releases"].tolist(),
-            y=rows[name].where(rows[name] > 0).tolist(),
-            name=name,
-            mode="lines+markers",
-            line={"color": tone[colour], "dash": dash, "width": 2.2},
-            marker={"symbol": symbol, "size": 6},
-            hovertemplate=_("%{x:,} releases: ε = %{y:.3~g} each") + f"<extra>{name}</extra>",
-        )
+        each, hover = rows[name].where(rows[name] > 0).tolist(), _("%{x:,} releases: ε = %{y:.3~g} each")
+        add_line(
+            figure, rows["releases"].tolist(), each, name, hover, colour=tone[colour], dash=dash, width=2.2,
+            symbol=symbol, size=6,
+        )  # fmt: skip
     mark_current(figure, now)
     figure.update_xaxes(title_text=_("number of releases"), type="log", dtick=1, tickformat=",~g")
     figure.update_yaxes(title_text=_("ε that each may cost"), type="log", dtick=1, tickformat="~g")

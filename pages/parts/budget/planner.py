@@ -15,7 +15,7 @@ from dpengine.spec.wording import factor, sure
 from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.budget.charts import allowance_figure
 from pages.parts.shared.data_twin import twin
-from pages.parts.shared.epsilon_ladder import rounded_down
+from pages.parts.shared.epsilon_ladder import DELTAS, rounded_down
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
@@ -26,7 +26,6 @@ from pages.parts.visit.state import visit
 __all__ = ["plan_ahead"]
 
 NAMES = {Rule.BASIC: mark("added up"), Rule.ADVANCED: mark("advanced composition"), Rule.ZCDP: "zCDP"}
-DELTAS = {"10⁻⁴": Fraction(1, 10**4), "10⁻⁶": Fraction(1, 10**6), "10⁻⁹": Fraction(1, 10**9)}
 MAX_RELEASES = 10_000
 CURIOUS = mark(r"""
 - **Added up** (basic composition): $\varepsilon_1 + \varepsilon_2 + \ldots$, exactly. It needs no $\delta$. This ledger

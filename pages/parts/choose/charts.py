@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from dpengine.charts.style import escape, shorten
 from dpengine.choose import Mechanism
 from dpengine.translation.catalogue import _
-from pages.parts.shared.figures import epsilon_axis, hatched, tones
+from pages.parts.shared.figures import add_line, epsilon_axis, hatched, tones
 
 __all__ = ["SHOWN", "likely_figure", "over_epsilon_figure"]
 
@@ -45,19 +45,11 @@ def over_epsilon_figure(rows: pd.DataFrame, best: list[str], epsilon: float) -> 
     colours = tones()
     figure = go.Figure()
     for k, (name, label) in enumerate(zip(best, shorten(best), strict=True)):
-        figure.add_scatter(
-            x=rows["epsilon"],
-            y=rows[name],
-            name=escape(label),
-            mode="lines+markers",
-            line={
-                "color": colours["accent" if k == 0 else "grey"],
-                "dash": _DASHES[k],
-                "width": 2.5 if k == 0 else 1.6,
-            },
-            marker={"symbol": _SYMBOLS[k], "size": 5},
-            hovertemplate="ε = %{x:g}: %{y:.1%}<extra>" + escape(label) + "</extra>",
-        )
+        colour, width = (colours["accent"], 2.5) if k == 0 else (colours["grey"], 1.6)
+        add_line(
+            figure, rows["epsilon"], rows[name], escape(label), "ε = %{x:g}: %{y:.1%}",
+            colour=colour, dash=_DASHES[k], width=width, symbol=_SYMBOLS[k], size=5,
+        )  # fmt: skip
     epsilon_axis(figure, epsilon, right=_("sharper"))
     figure.update_yaxes(title_text=_("probability of being drawn"), tickformat=".0%", range=[-0.02, 1.02])
     return figure

@@ -11,7 +11,7 @@ from plotly.subplots import make_subplots
 
 from dpengine.lessons.definition import BoundedMean, Comparison
 from dpengine.translation.catalogue import _, number
-from pages.parts.shared.figures import hatched, mark_current, tones
+from pages.parts.shared.figures import add_line, hatched, mark_current, tones
 
 __all__ = ["belief_figure", "bounds_figure", "distributions_figure"]
 
@@ -33,24 +33,12 @@ def _add_probabilities(figure: go.Figure, comparison: Comparison, names: tuple[s
     """Add the probabilities on both tables: as bars if there are few answers, else as lines."""
     tone, looks = tones(), ((comparison.first, "accent", "", "solid"), (comparison.second, "other", "/", "dash"))
     for name, (probabilities, colour, pattern, dash) in zip(names, looks, strict=True):
-        hover = _("answer %{x:,}: %{y:.3~p}") + f"<extra>{name}</extra>"
+        x, hover = comparison.answers, _("answer %{x:,}: %{y:.3~p}")
         if few:
-            marker = hatched(tone[colour], pattern)
-            figure.add_bar(
-                x=comparison.answers, y=probabilities, name=name, marker=marker, hovertemplate=hover, row=1, col=1
-            )
+            look = {"marker": hatched(tone[colour], pattern), "hovertemplate": f"{hover}<extra>{name}</extra>"}
+            figure.add_bar(x=x, y=probabilities, name=name, **look, row=1, col=1)
         else:
-            line = {"color": tone[colour], "width": 2.5, "dash": dash}
-            figure.add_scatter(
-                x=comparison.answers,
-                y=probabilities,
-                name=name,
-                mode="lines",
-                line=line,
-                hovertemplate=hover,
-                row=1,
-                col=1,
-            )
+            add_line(figure, x, probabilities, name, hover, colour=tone[colour], dash=dash, row=1, col=1)
     figure.update_yaxes(title_text=_("probability"), rangemode="tozero", tickformat=".0%", row=1, col=1)
     if comparison.first.max() < 0.02:
         figure.update_yaxes(tickformat=".2~%", row=1, col=1)
@@ -126,14 +114,7 @@ def bounds_figure(bounds: Sequence[int], means: Sequence[BoundedMean], now: int)
         (_("typical noise"), [mean.noise for mean in means], "accent", "solid"),
     )
     for name, values, colour, dash in lines:
-        figure.add_scatter(
-            x=list(bounds),
-            y=values,
-            name=name,
-            mode="lines",
-            line={"color": tone[colour], "dash": dash, "width": 2.5},
-            hovertemplate=_("bound %{x}: %{y:.2f} inches") + f"<extra>{name}</extra>",
-        )
+        add_line(figure, list(bounds), values, name, _("bound %{x}: %{y:.2f} inches"), colour=tone[colour], dash=dash)
     mark_current(figure, now)
     figure.update_xaxes(title_text=_("upper bound: heights above it count as the bound (inches)"))
     figure.update_yaxes(title_text=_("inches off"), rangemode="tozero")

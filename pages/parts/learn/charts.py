@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from dpengine.translation.catalogue import _, mark
 from pages.parts.learn.runs import LEADER, NO_PRIVACY, named
-from pages.parts.shared.figures import epsilon_axis, tones
+from pages.parts.shared.figures import add_line, epsilon_axis, tones
 
 __all__ = ["end_figure", "time_figure"]
 
@@ -24,14 +24,8 @@ def time_figure(rows: pd.DataFrame, unit: str, bound: float) -> go.Figure:
     looks |= {NO_PRIVACY: (colours["other"], "solid", 2.2), LEADER: (colours["grey"], "dot", 1.6)}
     for name in rows.columns[1:]:
         colour, dash, width = looks[name]
-        figure.add_scatter(
-            x=rows["round"].tolist(),
-            y=rows[name].tolist(),
-            name=named(name),
-            mode="lines",
-            line={"color": colour, "dash": dash, "width": width},
-            hovertemplate=_(unit) + " %{x:,}: %{y:.3f}" + f"<extra>{named(name)}</extra>",
-        )
+        x, y, hover = rows["round"].tolist(), rows[name].tolist(), _(unit) + " %{x:,}: %{y:.3f}"
+        add_line(figure, x, y, named(name), hover, colour=colour, dash=dash, width=width)
     figure.add_hline(y=0, line={"color": colours["grey"], "width": 1.2})
     if bound < 2 * max(0.05, float(rows.iloc[:, 1:].max().max())):
         figure.add_scatter(
@@ -57,15 +51,10 @@ def end_figure(rows: pd.DataFrame, free: float, chosen: list[float]) -> go.Figur
         (_("expected on this table"), "expected", rows, "solid", "circle"),
         (_("bound for every table, η + ln k/(ηT)"), "bound", informative, "dash", "square"),
     ):
-        figure.add_scatter(
-            x=part["epsilon"].tolist(),
-            y=part[column].tolist(),
-            name=name,
-            mode="lines+markers",
-            line={"color": colours["accent"], "dash": dash, "width": 2.2},
-            marker={"symbol": symbol, "size": 6},
-            hovertemplate="ε = %{x:g}: %{y:.3f}<extra>" + name + "</extra>",
-        )
+        add_line(
+            figure, part["epsilon"].tolist(), part[column].tolist(), name, "ε = %{x:g}: %{y:.3f}",
+            colour=colours["accent"], dash=dash, width=2.2, symbol=symbol, size=6,
+        )  # fmt: skip
     figure.add_hline(
         y=free,
         line={"color": colours["other"], "width": 1.5},

@@ -117,14 +117,14 @@ def offer_withdrawal(request: Request) -> None:
 
 def offer_paper(plan: Plan, request: Request | None = None) -> None:
     """Offer a page to print for the person who approves, as soon as the plan's error is known."""
-    tried = trial.errors(plan) if is_adaptive(plan) else None
-    if is_adaptive(plan) and (tried is None or trial.question_of(tried[0]) != trial.question_of(plan)):
+    tried = trial.errors_of(plan) if is_adaptive(plan) else None
+    if tried is None and is_adaptive(plan):
         return
 
     ledger = visit().ledger  # not in `paper`: the click that makes the file runs no page, and knows nobody
 
     def paper() -> bytes:
-        expected = predict(plan) if tried is None else tried[1]
+        expected = predict(plan) if tried is None else tried
         expected.attrs["simulated"] = tried is not None
         dataset = plan.dataset
         budget = Budget(ledger.spent(dataset), ledger.left(dataset), ledger.history(dataset))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import PurePath
 from typing import Any, TypeVar
@@ -14,7 +14,7 @@ from dpengine import PlanError, shapes
 from dpengine.sources import codebook_file
 from dpengine.sources.codebook_file import open_codebook
 from dpengine.spec import codebook_sheet, strict_yaml
-from dpengine.spec.domain import FOR_READERS
+from dpengine.spec.domain import FOR_READERS, Column
 from dpengine.spec.exchange import formats
 from dpengine.spec.exchange.draft import ReadCodebook
 from dpengine.translation.catalogue import _, plural, some_of
@@ -23,7 +23,7 @@ from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan.column_entry import entry_without_words, listed
-from pages.parts.visit.plan.entries import shareable
+from pages.parts.visit.plan.entries import Entries, shareable
 from pages.parts.visit.plan.tables import used
 from pages.parts.visit.state import visit
 
@@ -97,10 +97,12 @@ def bring_levels(categories: Sequence[str]) -> None:
 def _take_files(files: Sequence[UploadedFile]) -> None:
     """Take codebooks with the shapes that come with them, or shapes alone; say what is wrong with each other file."""
     outlines = [file for file in files if _is_outline(file)]
-    geojson, refused = _read_each(outlines, partial(_text, limit=shapes.MAX_BYTES))
+    geojson, refused = _read_each(outlines, _outline_text)
     names = visit().entries.declared
-    read = partial(_open, names=names, geojson=geojson)
-    books, faults = _read_each([file for file in files if file not in outlines], read)
+    books, faults = _read_each(
+        [file for file in files if file not in outlines],
+        lambda file: open_codebook(file.getvalue(), file.name, names=names, geojson=geojson),
+    )
     refused |= faults
     if books:
         _take([*books.values()], refused)
@@ -122,42 +124,40 @@ def _read_each(files: Sequence[UploadedFile], read: Callable[[UploadedFile], T])
     return found, refused
 
 
-def _open(file: UploadedFile, *, names: Iterable[str], geojson: Mapping[str, str]) -> ReadCodebook:
-    return open_codebook(file.getvalue(), file.name, names=names, geojson=geojson)
-
-
 def _take(found_books: Sequence[ReadCodebook], faults: Faults) -> None:
     """Fill in the columns that codebooks declare; what a doubtful one declares waits for a person to confirm it.
 
     The box is then emptied, so a message names the files that were refused, with their `faults`.
     """
-    books, to_confirm = [each.codebook for each in found_books], any(each.doubtful for each in found_books)
+    books, ours = [each.codebook for each in found_books], visit().entries.declared.keys()
     columns = [column for book in books for column in book.columns]
-    about = {name: text for book in books for name, text in book.about.items() if text}
-    declared, texts = visit().entries.declared, visit().entries.texts
-    entries = {c.name: entry_without_words(c) for c in columns if c.name in declared}
-    if not entries and not about.keys() & declared.keys():
+    known = {column.name: column for column in columns if column.name in ours}
+    about = {name: text for book in books for name, text in book.about.items() if text and name in ours}
+    if not known and not about:
         names = some_of((plain(column.name) for column in columns), 5)
         text = _("This codebook declares {names}: none of your columns.", names=names)
         st.warning(text if names else _("This codebook declares no column."), icon=":material/report:")
         return
-    entries = {name: _with_levels(entry, declared[name]) for name, entry in entries.items()}
-    if to_confirm:
-        entries = {name: entry | {"suggested": True} for name, entry in entries.items()}
-    words = {c.name: c.model_dump(include={*FOR_READERS}, exclude_defaults=True) for c in columns}
-    read = {
-        name: texts.get(name, {}) | words.get(name, {}) | ({"description": about[name]} if name in about else {})
-        for name in declared
-        if name in entries or name in about
-    }
-    filled = visit().entries.with_(declared=declared | entries, texts=texts | read)
-    visit().refresh(filled, lambda: plural("codebook for {n} column", "codebook for {n} columns", len(entries)))
-    text = plural("The codebook filled in {n} column.", "The codebook filled in {n} columns.", len(entries))
+    filled = _filled_in(visit().entries, known, about, doubtful=any(each.doubtful for each in found_books))
+    visit().refresh(filled, lambda: plural("codebook for {n} column", "codebook for {n} columns", len(known)))
+    text = plural("The codebook filled in {n} column.", "The codebook filled in {n} columns.", len(known))
     st.toast(text, icon=":material/menu_book:")
     _tell_refused([sentence for each in found_books for sentence in each.refused])
     for file, fault in faults.items():
         _tell_not_read(f"{plain(file)}: {fault}")
     st.rerun()
+
+
+def _filled_in(entries: Entries, columns: Mapping[str, Column], about: Mapping[str, str], *, doubtful: bool) -> Entries:
+    """Return the entries with `columns` as codebooks declare and name them, and with descriptions from `about`."""
+    declared, texts = dict(entries.declared), dict(entries.texts)
+    for name, column in columns.items():
+        filled = _with_levels(entry_without_words(column), declared[name])
+        declared[name] = filled | ({"suggested": True} if doubtful else {})
+        texts[name] = texts.get(name, {}) | column.model_dump(include={*FOR_READERS}, exclude_defaults=True)
+    for name, text in about.items():
+        texts[name] = texts.get(name, {}) | {"description": text}
+    return entries.with_(declared=declared, texts=texts)
 
 
 def _tell_refused(refused: Sequence[str]) -> None:
@@ -174,8 +174,9 @@ def _tell_not_read(what: str) -> None:
 
 def _is_outline(file: UploadedFile) -> bool:
     """Return whether a file has shapes for maps; GeoJSON may have the same file ending as a codebook."""
-    if _suffix(file) != ".json":
-        return _suffix(file) == ".geojson"
+    suffix = PurePath(file.name).suffix.lower()
+    if suffix != ".json":
+        return suffix == ".geojson"
     return file.size > strict_yaml.MAX_BYTES or not formats.is_described(formats.parsed(file.getvalue()))
 
 
@@ -215,15 +216,8 @@ def _take_shapes(file: str, text: str) -> None:
     st.rerun()
 
 
-def _suffix(file: UploadedFile) -> str:
-    return PurePath(file.name).suffix.lower()
-
-
-def _text(file: UploadedFile, limit: int) -> str:
-    if file.size > limit:
-        raise _too_long(file, limit)
+def _outline_text(file: UploadedFile) -> str:
+    if file.size > shapes.MAX_BYTES:
+        most = shapes.MAX_BYTES // 10**6
+        raise PlanError(_("{file} is too long: at most {most} MB are read", file=file.name, most=most))
     return file.getvalue().decode("utf-8-sig", "replace")
-
-
-def _too_long(file: UploadedFile, limit: int) -> PlanError:
-    return PlanError(_("{file} is too long: at most {most} MB are read", file=file.name, most=limit // 10**6))

@@ -244,7 +244,12 @@ def _sizes(tables: tuple[PublishedTable, ...]) -> None:
 def _load_plan() -> None:
     """Offer a box for a plan file that was saved earlier; it fills in every step if the table has its columns."""
     with st.popover(_("Load a plan"), icon=":material/upload_file:", key=visit().key("plan-box"), on_change="rerun"):
-        file = file_box(_("A plan file for this table"), type=["yaml", "yml"], key=visit().key("plan-file"))
+        file = file_box(
+            _("A plan file for this table"),
+            type=["yaml", "yml"],
+            key=visit().key("plan-file"),
+            max_upload_size=strict_yaml.MAX_BYTES // 10**6,
+        )
         table = visit().table
         if file is None or table is None:
             return
@@ -261,21 +266,15 @@ def _load_plan() -> None:
 
 
 def _plan_in(file: UploadedFile) -> Plan | PlanError:
-    """Return the plan in a file or what is wrong with it; each file is read once, not at each rerun."""
-    key = visit().key("plan-read")
-    known: tuple[str, Plan | PlanError] | None = st.session_state.get(key)
-    if known is not None and known[0] == file.file_id:
-        return known[1]
-    plan: Plan | PlanError
-    try:
-        if file.size > strict_yaml.MAX_BYTES:
-            most = strict_yaml.MAX_BYTES // 10**6
-            raise PlanError(_("this is too long for a plan: at most {most} MB are read", most=most))
-        plan = Plan.loads(file.getvalue().decode("utf-8-sig", "replace"))
-    except PlanError as error:
-        plan = error
-    st.session_state[key] = (file.file_id, plan)
-    return plan
+    """Return the plan in a file, or what is wrong with it; each file is read once, not at each rerun."""
+
+    def read() -> Plan | PlanError:
+        try:
+            return Plan.loads(file.getvalue().decode("utf-8-sig", "replace"))
+        except PlanError as error:
+            return error
+
+    return visit().once("plan-read", file.file_id, read)
 
 
 def _fits(table: Table, plan: Plan) -> bool:
@@ -295,10 +294,7 @@ def summary(plan: Plan | None) -> str:
 
 def all_tables() -> str | None:
     """Return all tables, one on each line; `summary` names only some."""
-    entries = visit().entries
-    if len(published(entries)) <= MAX_NAMED:
+    entries, tables = visit().entries, published(visit().entries)
+    if len(tables) <= MAX_NAMED:
         return None
-    known, name = entries.of_tables, f"named-{language()}"
-    if name not in known:
-        known[name] = "\n".join(f"- {plain(named(table))}" for table in published(entries))
-    return str(known[name])
+    return entries.once(f"named-{language()}", lambda: "\n".join(f"- {plain(named(table))}" for table in tables))

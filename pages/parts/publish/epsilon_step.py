@@ -146,23 +146,25 @@ def _ask_exactly(plan: Plan) -> None:
         on_change=_take,
         args=(key,),
     )
-    try:
-        exact_epsilon(_typed(key))
-    except ValueError as error:
-        message = _("{fault}; still at {epsilon}", fault=plain(str(error)), epsilon=exactly(plan.epsilon))
+    if fault := _fault(key):
+        message = _("{fault}; still at {epsilon}", fault=plain(fault), epsilon=exactly(plan.epsilon))
         st.caption(f":material/report: {message}")
 
 
 def epsilon_is_read() -> bool:
     """Whether the box for an exact ε, if it is shown, holds one: nobody means to publish at the ε before."""
     key = visit().key("exact")
-    if st.session_state.get(visit().key("way")) != WAYS[1] or key not in st.session_state:
-        return True
+    shown = st.session_state.get(visit().key("way")) == WAYS[1] and key in st.session_state
+    return not shown or not _fault(key)
+
+
+def _fault(key: str) -> str:
+    """Return why the text of a box is no ε; "" if it is one."""
     try:
         exact_epsilon(_typed(key))
-    except ValueError:
-        return False
-    return True
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _take(key: str) -> None:

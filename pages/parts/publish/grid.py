@@ -93,14 +93,12 @@ def take_typed() -> None:
     for row, cells in fresh.items():
         if PUBLISH in cells:
             (chosen.add if cells[PUBLISH] else chosen.discard)(names[row])
-    changed = here.entries.with_(
-        declared=declared, chosen=tuple(name for name in drawn.before.chosen if name in chosen)
-    )
+    columns = tuple(name for name in drawn.before.chosen if name in chosen)
     for name in names:
-        if changed.declared[name] is not here.entries.declared[name]:
+        if declared[name] is not here.entries.declared[name]:
             here.renew(f"card-{name}")
-    if not _same(changed, here.entries):
-        here.change(chosen=changed.chosen, declared=changed.declared)
+    if (columns, declared) != (here.entries.chosen, here.entries.declared):
+        here.change(chosen=columns, declared=declared)
     if any(SOURCE in cells and cells[SOURCE] != _source(declared[names[row]]) for row, cells in fresh.items()):
         here.renew(GRID)  # neither to find cells nor the source of found cells can be chosen here
         drawn, edits, of_a_kind = _Drawn(here.entries, here.entries, {}), {}, frozenset()
@@ -147,19 +145,18 @@ def _fresh(edits: Edits, taken: Edits) -> dict[int, dict[str, Any]]:
 
 
 def _edited(name: str, column: dict[str, Any], cells: Mapping[str, Any], *, strict: bool) -> dict[str, Any]:
+    """Return the entry of a column with what was typed into its row; the same object if that changes nothing."""
     before, kind = column, _KINDS.get(cells.get(KIND) or "", column["kind"])
     if column.get("of"):  # the hour or the weekday of another column, and nothing else
         kind, strict = column["kind"], True
     if kind != column["kind"]:
-        settings = {key: column[key] for key in ("other", "missing", "missing_as") if key in column}
-        column = of_kind(name, kind, column) | settings
+        column = _of_other_kind(name, kind, column)
     if CELLS in cells:
         column = _written(name, column, str(cells[CELLS] or "").strip(), strict=strict)
-    for cell, key in ((OTHER, "other"), (MISSING, "missing")):
-        if column["kind"] == "amount" and key == "other":
-            continue  # a text that is no number counts as missing
-        if isinstance(cells.get(cell), bool):
-            column = column | {key: cells[cell]}
+    if isinstance(cells.get(OTHER), bool) and column["kind"] != "amount":  # of which a text counts as missing
+        column = column | {"other": cells[OTHER]}
+    if isinstance(cells.get(MISSING), bool):
+        column = column | {"missing": cells[MISSING]}
     if (source := _SOURCES.get(cells.get(SOURCE) or "")) is not None and not finds_cells(column):
         column = confirmed(column) | {"source": source}
     if cells.get(CONFIRMED) is True and "written" not in column:
@@ -182,10 +179,15 @@ def _written(name: str, column: dict[str, Any], text: str, *, strict: bool) -> d
     except ValueError:
         return column | {"written": text}
     if fields["kind"] != column["kind"]:
-        settings = {key: column[key] for key in ("other", "missing", "missing_as") if key in column}
-        column = confirmed(of_kind(name, fields["kind"], column)) | settings
+        column = confirmed(_of_other_kind(name, fields["kind"], column))
     standard = fields["kind"] == "category" and notation.is_standard(text)
     return column | fields | {"source": "standard" if standard else "typed"}
+
+
+def _of_other_kind(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:
+    """Return the entry of a column whose kind changes, which keeps what is set for *(other)* and *(missing)*."""
+    kept = {key: column[key] for key in ("other", "missing", "missing_as") if key in column}
+    return of_kind(name, kind, column) | kept
 
 
 def _is_outdated(drawn: _Drawn, entries: Entries) -> bool:
@@ -202,10 +204,6 @@ def _is_outdated(drawn: _Drawn, entries: Entries) -> bool:
         dict(zip(WIDTHS, _row(entries.declared[names[row]], NOTHING, published=True), strict=True)) for row in changed
     ]
     return any(drawn.taken[row].items() - cells.items() for row, cells in zip(changed, shown, strict=True))
-
-
-def _same(one: Entries, other: Entries) -> bool:
-    return (one.chosen, one.layout, one.own, one.declared) == (other.chosen, other.layout, other.own, other.declared)
 
 
 def _rows(names: list[str]) -> pd.DataFrame:

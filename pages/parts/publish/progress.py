@@ -18,7 +18,7 @@ from pages.parts.shared.demo import is_demo
 from pages.parts.shared.wording import duration, plain
 from pages.parts.visit.state import visit
 
-__all__ = ["begin", "current", "follow", "outcome"]
+__all__ = ["begin", "current", "follow"]
 
 QUICK = 1.0  # seconds to wait for a small release before progress is shown
 EVERY = 0.5  # seconds between looks at a longer one
@@ -128,8 +128,3 @@ def _conclude(job: Job[Release]) -> None:
         visit().release = finished
         st.query_params["release"] = finished.release_id
     st.rerun()
-
-
-def outcome() -> PrivateReleaseError | str | None:
-    """Return why the last attempt gave no release; it is forgotten once something else is entered."""
-    return visit().unpublished

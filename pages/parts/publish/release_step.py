@@ -18,6 +18,7 @@ from pages.parts.access.accounts import May
 from pages.parts.publish import approval_step, progress
 from pages.parts.publish.epsilon_step import epsilon_is_read
 from pages.parts.publish.words_for_readers import ask_words
+from pages.parts.shared.bill import show_bill
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import offer_file
@@ -43,8 +44,7 @@ class _Bill:
     price: Fraction
     spent: Fraction
     elsewhere: Fraction  # how much of what is spent was spent under other names
-    cap: Fraction | None
-    left: Fraction | None
+    left: Fraction | None  # None without a cap
     resembles: Sequence[Resemblance]
     other_people: bool  # whether the owner says that the people are others than those of the tables that it resembles
     needs_approval: bool
@@ -66,7 +66,7 @@ def publish_step(plan: Plan) -> None:
     first = bill.spent == 0 and not bill.published
     if first and not bill.resembles:
         _say_who_has_these_columns(visit().entries.dataset.strip(), ledger)
-    if bill.cap is None and May.CAP in visit().account.may:
+    if bill.left is None and May.CAP in visit().account.may:
         _offer_cap(plan.dataset, asked=first)
     if not bill.published:
         _say_what_is_there(bill, recent.with_all_tables_of(plan, ledger.fingerprint(digest), ledger))
@@ -127,7 +127,6 @@ def _bill(plan: Plan, ledger: Ledger, data: bytes) -> _Bill:
         price=Fraction(0) if published else plan.epsilon,
         spent=spent,
         elsewhere=spent - ledger.spent(plan.dataset),
-        cap=ledger.cap(plan.dataset, data, alike),
         left=ledger.left(plan.dataset, data, alike),
         resembles=resembles,
         other_people=others,
@@ -143,19 +142,8 @@ def _table() -> Table:
 
 
 def _show_bill(bill: _Bill) -> None:
-    """Show what is spent, the price, and what it leaves."""
-    if bill.cap is not None and bill.cap - bill.spent < bill.price:  # the ledger would refuse it, and charge nothing
-        after = {_("Left now"): exactly(max(bill.cap - bill.spent, Fraction(0)))}
-    else:
-        left = _("no cap") if bill.cap is None else exactly(bill.cap - bill.spent - bill.price)
-        after = {_("Left after"): left}
-    with st.grid(3, min_column_width=110):
-        for label, value in {
-            _("Spent so far"): exactly(bill.spent),
-            _("This release"): exactly(bill.price),
-            **after,
-        }.items():
-            st.metric(label, value)
+    """Show what is spent, the price, and what it leaves; also what was spent under other names."""
+    show_bill(bill.spent, _("This release"), bill.price, bill.left)
     if bill.elsewhere > 0:
         st.caption(
             _(
@@ -167,7 +155,7 @@ def _show_bill(bill: _Bill) -> None:
 
 def _say_how_it_ended(bill: _Bill) -> None:
     """Say why the last attempt to publish gave no release, unless the bill says it."""
-    ended = progress.outcome()
+    ended = visit().unpublished
     if ended is None or bill.published or bill.refusal is not None:
         return
     if isinstance(ended, str):

@@ -126,10 +126,5 @@ def rows_of_use(plan: Plan, tables: Sequence[Columns]) -> int | None:
     """Return from how many rows on at most half of the cells of `tables` are mostly noise, once for each ε."""
     shape = question_of(plan.at(1))
     known: dict[Columns, Ints] = visit().once("cells-by-rows", shape, dict, most=KEPT)  # the same at every ε
-    least: tuple[int | None] = visit().once(
-        "rows-of-use",
-        (question_of(plan), tuple(tables)),
-        lambda: (rows_beyond_noise(plan, tables, known),),
-        most=2 * KEPT,
-    )
-    return least[0]
+    question = question_of(plan), tuple(tables)
+    return visit().once("rows-of-use", question, lambda: rows_beyond_noise(plan, tables, known), most=2 * KEPT)

@@ -129,7 +129,7 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
         if reading_options.kept(how) and not _is_like_the_open_one(table):
             table.close()
             reading_options.read_plainly()
-        _take_or_ask(table, arrived, how)
+        _take(table, arrived, how)
     elif (job := background_read.job_for("file", question)) is not None and job.done:
         if title_may_stand_above(job.failure):
             table_questions.offer_to_skip_a_row()
@@ -145,12 +145,6 @@ def _is_like_the_open_one(table: Table) -> bool:
     """Whether a file that came in place of the open table has the same columns."""
     before = visit().table
     return before is not None and {field.name for field in before.columns} == {field.name for field in table.columns}
-
-
-def _take_or_ask(table: Table, source: uploads.Place, how: dict[str, Any]) -> None:
-    """Go on with a table that is open, once its owner has said of odd rows and cells what they are."""
-    if table_questions.are_answered(table, source, how):
-        _take(table, source, how)
 
 
 def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
@@ -170,7 +164,7 @@ def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
         return
     table = _opened("file", lambda: open_table(path, name=source.name, in_full=True, **how), question=question)
     if table is not None:
-        _take_or_ask(table, source, how)
+        _take(table, source, how)
     elif (job := background_read.job_for("file", question)) is not None and title_may_stand_above(job.failure):
         table_questions.offer_to_skip_a_row()
 
@@ -193,6 +187,9 @@ def _opened(name: str, opens: Callable[[], Table], *, question: object, again: b
 
 
 def _take(table: Table, source: uploads.Place, how: dict[str, Any]) -> None:
+    """Go on with a table that is open, once its owner has said of odd rows and cells what they are."""
+    if not table_questions.are_answered(table, source, how):
+        return
     as_before = reading_options.kept(how)
     visit().begin_with(table, source, _first_entries(source.name.split(".")[0]))
     visit().keep("as-before", visit().key("file"), as_before)

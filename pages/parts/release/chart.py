@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -26,6 +26,7 @@ from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, headings_of, shown_labels
 from dpengine.translation.catalogue import _, mark, number
+from pages.parts.shared.data_twin import interval_columns
 from pages.parts.shared.figures import FigureOfDrawing, buttons, is_dark
 from pages.parts.shared.number_table import MAX_SHOWN, show_numbers
 from pages.parts.shared.picture_buttons import picture_buttons
@@ -68,8 +69,7 @@ def number_columns() -> dict[str, Any]:
         "estimate": st.column_config.NumberColumn(
             _("estimate"), format="%,.1f", help=_("Right on average; may be negative or fractional.")
         ),
-        "low": st.column_config.NumberColumn(_("low"), format=whole, help=_("95 % interval, lower end.")),
-        "high": st.column_config.NumberColumn(_("high"), format=whole, help=_("95 % interval, upper end.")),
+        **interval_columns(whole),
         "mostly noise": st.column_config.CheckboxColumn(_("mostly noise")),
     }
 
@@ -179,11 +179,7 @@ def in_readers_words(frame: pd.DataFrame, plan: Plan, table: Columns) -> pd.Data
 
 def _measured_columns(name: str, heading: str, digits: int) -> dict[str, Any]:
     shown = f"%,.{digits}f"
-    return {
-        name: st.column_config.NumberColumn(heading, format=shown),
-        f"{name}_low": st.column_config.NumberColumn(_("low"), format=shown, help=_("95 % interval, lower end.")),
-        f"{name}_high": st.column_config.NumberColumn(_("high"), format=shown, help=_("95 % interval, upper end.")),
-    }
+    return {name: st.column_config.NumberColumn(heading, format=shown)} | interval_columns(shown, name)
 
 
 def _ask_measure(plan: Plan, table: Columns, key: str) -> Measure | None:
@@ -218,39 +214,47 @@ def _ask_form(
     """Ask how to draw the table, and which value, or all, to show of each column for which the chart has no room."""
     plan = result.plan
     result = result.of_tally(plan.tally_of(table))
-    alone = _forms_of_one_column(result, table, measure)
-    many = len(table) > 2 and measure is None
-    if many:
-        side_by_side = len(figures.columns_to_fix(plan, table)) < len(table) - 2 and result.offers(
-            (*table[:2], *table[3:])
-        )
-        ways = [ONE_AT_A_TIME, *([FORMS["facets"]] if side_by_side else [])]
-        label = _("Values of {column}", column=plain(plan.column(table[2]).heading))
-    else:
-        drawn = table if measure is None else table[: -len(figures.columns_to_fix(plan, table, measure)) or None]
-        ways = [FORMS[form] for form in forms(plan, drawn, measure) if form != "treemap" or FORMS[form] in alone]
-        label = _("Chart")
-    ways += [way for way in alone if len(table) > 1 and way not in ways]
-    if LEVELS in alone:
-        ways = [LEVELS, *(way for way in ways if way != LEVELS)]
+    of_one_column = _forms_of_one_column(result, table, measure)
+    ways = _ways(result, table, measure, of_one_column)
     way = ways[0]
     if len(ways) > 1:
-        name = "layout" if many else f"as-{'-'.join(ways)}"
+        many = _is_large(table, measure)
         way = st.segmented_control(
-            label,
+            _("Values of {column}", column=plain(plan.column(table[2]).heading)) if many else _("Chart"),
             ways,
             default=ways[0],
             required=True,
             format_func=_,
-            key=f"{key}-{name}",
+            key=f"{key}-layout" if many else f"{key}-as-{'-'.join(ways)}",
             label_visibility="visible" if many else "collapsed",
         )
-    without = _without_room(plan, table, measure, way, alone.get(way))
-    one = alone.get(way)
-    levels = tables_of_levels(plan, table, one) if one and way in (LEVELS, FORMS["treemap"]) else [table]
+    column = of_one_column.get(way)
+    without = _without_room(plan, table, measure, way, column)
+    levels = tables_of_levels(plan, table, column) if column and way in (LEVELS, FORMS["treemap"]) else [table]
     fixed = _ask_labels(result, levels, measure, without, key)
     form = next((form for form, words in FORMS.items() if words == way), None)
     return form or _ask_form_of_one(plan, table[:2], key), fixed
+
+
+def _is_large(table: Columns, measure: Measure | None) -> bool:
+    """Whether a table of counts has more than two columns, whose cells have room only some at a time."""
+    return len(table) > 2 and measure is None
+
+
+def _ways(result: Drawable, table: Columns, measure: Measure | None, of_one_column: Collection[str]) -> list[str]:
+    """Return the ways to draw a table, the default first."""
+    plan = result.plan
+    if _is_large(table, measure):
+        fits = len(figures.columns_to_fix(plan, table)) < len(table) - 2
+        side_by_side = fits and result.offers((*table[:2], *table[3:]))
+        ways = [ONE_AT_A_TIME, *([FORMS["facets"]] if side_by_side else [])]
+    else:
+        drawn = table if measure is None else table[: -len(figures.columns_to_fix(plan, table, measure)) or None]
+        ways = [FORMS[form] for form in forms(plan, drawn, measure)]
+        if FORMS["treemap"] not in of_one_column:
+            ways = [way for way in ways if way != FORMS["treemap"]]
+    ways += [way for way in of_one_column if len(table) > 1 and way not in ways]
+    return [LEVELS, *(way for way in ways if way != LEVELS)] if LEVELS in of_one_column else ways
 
 
 def _ask_form_of_one(plan: Plan, shown: Columns, key: str) -> Form:
@@ -283,10 +287,10 @@ def _forms_of_one_column(result: Drawable, table: Columns, measure: Measure | No
     return {way: name for way, name in columns.items() if name is not None}
 
 
-def _without_room(plan: Plan, table: Columns, measure: Measure | None, way: str, one: str | None) -> Columns:
-    """Return the columns of a table for which a chart has no room; it shows only the column `one`, if that is given."""
-    if one is not None:
-        return tuple(name for name in table if name != one)
+def _without_room(plan: Plan, table: Columns, measure: Measure | None, way: str, column: str | None) -> Columns:
+    """Return the columns of a table for which a chart has no room; if a `column` is given, it shows this one alone."""
+    if column is not None:
+        return tuple(name for name in table if name != column)
     if measure is not None or way == FORMS["facets"]:
         return figures.columns_to_fix(plan, table, measure)
     return table[2:]

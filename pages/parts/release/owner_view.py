@@ -33,9 +33,15 @@ ALMOST_ALL = 0.99  # a larger share would be rounded to 100 %
 
 
 def _number_columns() -> dict[str, Any]:
-    return chart.number_columns() | {
-        "true (private)": st.column_config.NumberColumn(_("true (private)"), format="%,d"),
-        "off by": st.column_config.NumberColumn(_("off by"), format="%+d", help=_("Published count less true count.")),
+    return chart.number_columns() | _true_columns("%,d", "%+d", _("Published count less true count."))
+
+
+def _true_columns(form: str, signed: str, note: str) -> dict[str, Any]:
+    """Return how to show true numbers, and by how much published ones are off, with a note on this difference."""
+    number_column = st.column_config.NumberColumn
+    return {
+        "true (private)": number_column(_("true (private)"), format=form),
+        "off by": number_column(_("off by"), format=signed, help=note),
     }
 
 
@@ -59,11 +65,8 @@ def _mean_columns() -> dict[str, Any]:
     return {
         "rows (private)": st.column_config.NumberColumn(_("rows (private)"), format="%,d"),
         "term": _("term"),
-        "true (private)": st.column_config.NumberColumn(_("true (private)"), format=few),
         "published": st.column_config.NumberColumn(_("published"), format=few),
-        "off by": st.column_config.NumberColumn(
-            _("off by"), format="%+.3g", help=_("Published number less true number.")
-        ),
+        **_true_columns(few, "%+.3g", _("Published number less true number.")),
     }
 
 
@@ -142,12 +145,7 @@ def _published(
     frame, columns = chart.numbers_of(release, table, measure)
     (name,) = measure.names
     form = columns[name]["type_config"]["format"]
-    columns |= {
-        "true (private)": st.column_config.NumberColumn(_("true (private)"), format=form),
-        "off by": st.column_config.NumberColumn(
-            _("off by"), format=form.replace("%", "%+"), help=_("Published number less true number.")
-        ),
-    }
+    columns |= _true_columns(form, form.replace("%", "%+"), _("Published number less true number."))
     return frame, columns, (name, f"{name}_low", f"{name}_high")
 
 

@@ -18,6 +18,7 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of
 from dpengine.translation.catalogue import _
 from pages.parts.release.chart import in_readers_words, show_chart
+from pages.parts.shared.data_twin import interval_columns
 from pages.parts.shared.figures import is_dark
 from pages.parts.shared.made_on_click import OCTETS, offer_file
 from pages.parts.shared.number_table import show_numbers
@@ -52,8 +53,7 @@ def offer_percentages(release: PublishedTables, table: Columns, release_id: str,
         columns = {
             "count": st.column_config.NumberColumn(_("count"), format="%,d"),
             "percent": st.column_config.NumberColumn(_("percent"), format=percent),
-            "low": st.column_config.NumberColumn(_("low"), format=percent, help=_("95 % interval, lower end.")),
-            "high": st.column_config.NumberColumn(_("high"), format=percent, help=_("95 % interval, upper end.")),
+            **interval_columns(percent),
         }
         show_numbers(
             in_readers_words(frame, plan, table),

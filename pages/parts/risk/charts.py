@@ -10,7 +10,7 @@ from dpengine.charts.style import escape, shorten
 from dpengine.lessons.success_rate import Rate
 from dpengine.lessons.syntactic import Band
 from dpengine.translation.catalogue import _, number
-from pages.parts.shared.figures import hatched, mark_current, tones
+from pages.parts.shared.figures import add_line, hatched, mark_current, tones, whiskers
 
 __all__ = ["alone_figure", "band_name", "bands_figure", "curve_figure", "rates_figure"]
 
@@ -85,7 +85,7 @@ def rates_figure(places: Sequence[str], rates: Mapping[str, Sequence[Rate]], axi
             y=[rate.share for rate in each],
             name=name,
             marker=hatched(colour, pattern),
-            error_y=_whiskers(each),
+            error_y=whiskers(each, thickness=1.2, width=4),
             customdata=[_("{low} to {high}", low=number(low, ".1%"), high=number(high, ".1%")) for low, high in ends],
             hovertemplate="%{y:.1%} (95 %: %{customdata})<extra>" + name + "</extra>",
         )
@@ -101,28 +101,12 @@ def curve_figure(x: Sequence[int], rates: Mapping[str, Sequence[Rate]], now: int
     looks = (("accent", "solid", "circle"), ("other", "dash", "diamond"), ("grey", "dot", "square"))
     figure = go.Figure()
     for (name, each), (colour, dash, symbol) in zip(rates.items(), looks, strict=False):
-        figure.add_scatter(
-            x=list(x),
-            y=[rate.share for rate in each],
-            name=name,
-            mode="lines+markers",
-            line={"color": tone[colour], "dash": dash, "width": 2.5},
-            marker={"symbol": symbol, "size": 8},
-            error_y=_whiskers(each),
-            hovertemplate="%{x}: %{y:.1%}<extra>" + name + "</extra>",
-        )
+        shares, ends = [rate.share for rate in each], whiskers(each, thickness=1.2, width=4)
+        add_line(
+            figure, list(x), shares, name, "%{x}: %{y:.1%}", colour=tone[colour], dash=dash, symbol=symbol,
+            error_y=ends,
+        )  # fmt: skip
     mark_current(figure, now)
     figure.update_xaxes(title_text=axes[0])
     figure.update_yaxes(title_text=axes[1], tickformat=".0%", range=[-0.03, 1.05])
     return figure
-
-
-def _whiskers(rates: Sequence[Rate]) -> dict[str, object]:
-    """Return the error bars of 95 % intervals around the rates."""
-    ends = [rate.interval() for rate in rates]
-    return {
-        "array": [high - rate.share for rate, (_, high) in zip(rates, ends, strict=True)],
-        "arrayminus": [rate.share - low for rate, (low, _) in zip(rates, ends, strict=True)],
-        "thickness": 1.2,
-        "width": 4,
-    }

@@ -15,7 +15,7 @@ from dpengine.translation.catalogue import _
 from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.number_table import show_numbers
 
-__all__ = ["measured_columns", "predicted_columns", "twin"]
+__all__ = ["interval_columns", "measured_columns", "predicted_columns", "twin"]
 
 
 def predicted_columns() -> dict[str, Any]:
@@ -39,6 +39,19 @@ def measured_columns(plan: Plan) -> dict[str, Any]:
         f"{name}_half_width_95": st.column_config.NumberColumn(_("{what} within ±", what=heading), format="%.3g")
         for measure in measures(plan, ())
         for name, heading in zip(measure.names, measure.headings(plan), strict=True)
+    }
+
+
+def interval_columns(form: str, name: str = "") -> dict[str, Any]:
+    """Return how to show both ends of a 95 % interval: those of the column `name`, or of counts, whose ends have none.
+
+    >>> [*interval_columns("%,d")], [*interval_columns("%.1f", "mean_pay")]
+    (['low', 'high'], ['mean_pay_low', 'mean_pay_high'])
+    """
+    low, high = (f"{name}_{end}" if name else end for end in ("low", "high"))
+    return {
+        low: st.column_config.NumberColumn(_("low"), format=form, help=_("95 % interval, lower end.")),
+        high: st.column_config.NumberColumn(_("high"), format=form, help=_("95 % interval, upper end.")),
     }
 
 

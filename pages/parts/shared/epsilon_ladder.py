@@ -1,17 +1,18 @@
-"""Values of ε that are easy to say: those of sliders and curves on every page, and any ε rounded to three digits."""
+"""Values of ε that are easy to say, for sliders and curves on every page; ε rounded to three digits; values of δ."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
 
-__all__ = ["TICKS", "coarse", "rounded_down", "rounded_up", "rungs"]
+__all__ = ["DELTAS", "TICKS", "coarse", "rounded_down", "rounded_up", "rungs"]
 
 # Six values for each power of ten: each is about 10^(1/6) = 1.47 times the one before, rounded to what is easy to say.
 LADDER = (
     *(Fraction(step) * Fraction(10) ** power for power in range(-2, 2) for step in ("1", "1.5", "2", "3", "5", "7")),
     Fraction(100),
 )
+DELTAS = {"10⁻⁴": Fraction(1, 10**4), "10⁻⁶": Fraction(1, 10**6), "10⁻⁹": Fraction(1, 10**9)}
 TICKS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)  # labels of a logarithmic axis
 
 

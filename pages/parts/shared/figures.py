@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -16,7 +16,13 @@ from dpengine.translation.catalogue import ENGLISH, _, language, mark
 from pages.parts.shared.epsilon_ladder import TICKS
 from pages.parts.shared.picture_buttons import picture_buttons
 
-__all__ = ["FigureOfDrawing", "buttons", "draw", "epsilon_axis", "hatched", "is_dark", "mark_current", "tones"]
+if TYPE_CHECKING:
+    from dpengine.lessons.success_rate import Rate
+
+__all__ = [
+    "FigureOfDrawing", "add_line", "buttons", "draw", "epsilon_axis", "hatched", "is_dark", "mark_current", "tones",
+    "whiskers",
+]  # fmt: skip
 
 WORDS_OF_BUTTONS = (  # what Plotly says beside a chart
     mark("Download plot"),
@@ -92,6 +98,26 @@ def _wrap_title(axis: go.layout.XAxis) -> None:
     """Divide a title that a phone has no room for in one line."""
     if axis.title.text and len(axis.title.text) > TITLE_LINE:
         axis.title.text = "<br>".join(textwrap.wrap(axis.title.text, TITLE_LINE))
+
+
+def add_line(
+    figure: go.Figure, x: Any, y: Any, name: str, hover: str, *, colour: str, dash: str = "solid", width: float = 2.5,
+    symbol: str = "", size: int = 8, **more: Any,
+) -> None:  # fmt: skip
+    """Add a line whose hover text is `hover` with its name beside it; with a `symbol`, also a mark at each point.
+
+    `more` goes to Plotly's trace.
+    """
+    marks = {"mode": "lines+markers", "marker": {"symbol": symbol, "size": size}} if symbol else {"mode": "lines"}
+    line = {"color": colour, "dash": dash, "width": width}
+    figure.add_scatter(x=x, y=y, name=name, line=line, hovertemplate=f"{hover}<extra>{name}</extra>", **marks, **more)
+
+
+def whiskers(rates: Iterable[Rate], **look: Any) -> dict[str, Any]:
+    """Return the error bars of rates with their 95 % intervals."""
+    ends = [(rate.share, *rate.interval()) for rate in rates]
+    above, below = [high - share for share, _, high in ends], [share - low for share, low, _ in ends]
+    return {"array": above, "arrayminus": below, **look}
 
 
 def hatched(colour: str, shape: str) -> dict[str, Any]:

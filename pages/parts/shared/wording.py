@@ -12,8 +12,6 @@ import pandas as pd
 
 from dpengine.charts.style import middle
 from dpengine.exact import exact_text
-from dpengine.marginals.graphs import maximal
-from dpengine.marginals.measurement import Allocation
 from dpengine.spec.numeric.bin_words import GROUPED_FROM
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import headings_of, name_of
@@ -29,7 +27,6 @@ __all__ = [
     "plain",
     "plain_name",
     "protected",
-    "why_measured",
     "with_headings",
 ]  # fmt: skip
 
@@ -152,34 +149,4 @@ def protected(plan: Plan) -> str:
         "a person, identified by {id}, with at most {rows} rows counted",
         id=plain(plan.unit.id),
         rows=localised(f"{plan.unit.rows}"),
-    )
-
-
-def why_measured(plan: Plan, allocations: tuple[Allocation, ...]) -> str:
-    """Explain why these tables are measured and no others, in a sentence or two."""
-    published, measured = {frozenset(table) for table in plan.marginals}, frozenset(allocations[0].columns)
-    contained = len(plan.marginals) - len(maximal(plan.marginals))
-    if len(allocations) > 1:
-        text = _(
-            "ε is split over {n} tables, larger ones getting more (in proportion to the cube root of their cells, "
-            "which makes the error in total least). Where tables share columns, each improves the other.",
-            n=len(allocations),
-        )
-        if contained == 1:
-            text += _(" One table is contained in a larger one: its counts are sums, and cost nothing.")
-        elif contained:
-            text += _(
-                " {n} tables are each contained in a larger one: its counts are sums, and cost nothing.", n=contained
-            )
-        return text
-    if len(plan.marginals) == 1:
-        return _("There is one table, and it is measured with all of ε. Its total is the sum of its cells.")
-    if measured in published:
-        return _(
-            "One table contains all the others, so it alone is measured, with all of ε. The others are sums of it."
-        )
-    return _(
-        "One table of all {n} columns is measured with all of ε, and each of yours is a sum of it. That makes the "
-        "error in total less than splitting ε over the tables would.",
-        n=len(plan.used),
     )

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from dpengine.charts.style import escape, shorten
 from dpengine.lessons.survey import SurveyError
 from dpengine.translation.catalogue import _, localised
-from pages.parts.shared.figures import hatched, mark_current, tones
+from pages.parts.shared.figures import add_line, hatched, mark_current, tones
 
 __all__ = ["and_figure", "answers_figure", "cells_figure", "days_figure", "people_figure"]
 
@@ -146,11 +146,7 @@ def days_figure(
         (_("the first report repeated"), [once] * len(days), "other", "dash"),
     )
     for name, values, colour, dash in lines:
-        figure.add_scatter(
-            x=list(days), y=list(values), name=name, mode="lines",
-            line={"color": tone[colour], "dash": dash, "width": 2.5},
-            hovertemplate=_("day %{x}: %{y:.1%}") + f"<extra>{name}</extra>",
-        )  # fmt: skip
+        add_line(figure, list(days), list(values), name, _("day %{x}: %{y:.1%}"), colour=tone[colour], dash=dash)
     mark_current(figure, now)
     figure.update_xaxes(title_text=_("days"), type="log", tickvals=[1, 3, 10, 30, 100, 365])
     figure.update_yaxes(title_text=_("a guess is right"), tickformat=".0%", range=[0.45, 1.02])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import streamlit as st
 
@@ -18,11 +17,11 @@ from dpengine.translation.catalogue import _, mark, number
 from pages.parts.server.jobs import Progress
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults
+from pages.parts.visit.samples import DATA
 from pages.parts.visit.state import visit
 
 __all__ = ["People", "choose_people", "made_up_like"]
 
-DATA = Path(__file__).parents[3] / "data"
 MADE_UP, OWN = mark("Made-up people"), mark("Your table")
 SAMPLES = {mark("Census"): "census.parquet", mark("Health insurance"): "rand.csv.gz"}
 SIZES = (100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)

@@ -25,6 +25,7 @@ from dpengine.export import Published, of_verified
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, name_of, shown_labels
 from dpengine.translation.catalogue import _, day, number
+from pages.parts.shared.data_twin import interval_columns
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.figures import is_dark
 from pages.parts.shared.number_table import MAX_SHOWN, show_numbers
@@ -149,10 +150,6 @@ def _show_changes(frame: pd.DataFrame, later: Published, table: Columns) -> None
 
 
 def _columns(digits: int) -> dict[str, Any]:
-    headings = {"before": _("before"), "after": _("after"), "change": _("change"), "low": _("low"), "high": _("high")}
-    helps = {"low": _("95 % interval, lower end."), "high": _("95 % interval, upper end.")}
-    numbers: dict[str, Any] = {
-        name: st.column_config.NumberColumn(heading, format=f"%,.{digits}f", help=helps.get(name))
-        for name, heading in headings.items()
-    }
-    return numbers | {"beyond_noise": st.column_config.CheckboxColumn(_("beyond noise"))}
+    form, headings = f"%,.{digits}f", {"before": _("before"), "after": _("after"), "change": _("change")}
+    numbers = {name: st.column_config.NumberColumn(heading, format=form) for name, heading in headings.items()}
+    return numbers | interval_columns(form) | {"beyond_noise": st.column_config.CheckboxColumn(_("beyond noise"))}

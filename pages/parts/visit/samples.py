@@ -16,7 +16,7 @@ from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.entries import Draft
 from pages.parts.visit.state import STEPS, visit
 
-__all__ = ["SAMPLES", "Sample", "bring_sample", "load_sample", "show_samples"]
+__all__ = ["DATA", "SAMPLES", "Sample", "bring_sample", "load_sample", "show_samples"]
 
 DATA = Path(__file__).parents[3] / "data"
 

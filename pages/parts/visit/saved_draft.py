@@ -40,12 +40,7 @@ _drafts, _columns = TypeAdapter(Draft), TypeAdapter(dict[str, ColumnEntry])
 def current() -> Draft | None:
     """Return the plan that would be lost with this session: the current one, or one that waits for its table."""
     here = visit()
-    if here.table is None or not here.entries.chosen:
-        return here.waiting
-    return Draft(
-        here.table_name, here.sample, tuple(sorted(here.settled)), here.entries, here.account.owner,
-        here.read_as.get("frequency", ""), here.read_as.get("answers", {}),
-    )  # fmt: skip
+    return here.waiting if here.table is None or not here.entries.chosen else here.draft()
 
 
 def to_text(draft: Draft) -> str | None:
@@ -138,7 +133,7 @@ def offer_earlier() -> None:
     if here.table is None or here.entries.chosen:
         return
     own = here.entries.dataset
-    offers = {"earlier-plan": recent.put_aside(), "last-plan": recent.last_published(own)}
+    offers = {"earlier-plan": here.earlier, "last-plan": recent.last_published(own)}
     with suppress(LedgerError):  # reported where a budget is spent
         for place, name in enumerate(recent.with_columns_of_the_table(own, here.ledger)):
             offers[f"last-plan-{place}"] = recent.last_published(name)

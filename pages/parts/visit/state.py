@@ -62,7 +62,7 @@ class VisitState:
     plan: Plan | None = None  # the entries as a plan, where they make a whole one
 
     publishing: Job[Release] | None = None
-    unpublished: PrivateReleaseError | str | None = None  # why the last attempt to publish gave no release
+    unpublished: PrivateReleaseError | str | None = None  # why the last attempt gave none, until a change
     release: Release | None = None  # just published, or opened again
 
     waiting: Draft | None = None  # a plan that waits for its table
@@ -165,6 +165,13 @@ class VisitState:
         self.entries = entries
         self.describe = describe
 
+    def draft(self) -> Draft:
+        """Return the current plan with the name of its table, and with how this was read."""
+        return Draft(
+            self.table_name, self.sample, tuple(sorted(self.settled)), self.entries, self.account.owner,
+            self.read_as.get("frequency", ""), self.read_as.get("answers", {}),
+        )  # fmt: skip
+
     def note(self) -> None:
         """Note in the history what was decided since the last call; to be called once the steps of a plan are drawn."""
         if self.table is None:
@@ -199,9 +206,7 @@ class VisitState:
         own_is_kept = self.earlier is not None and not self.earlier.sample
         if self.table is not None and self.entries.chosen and not (self.sample and own_is_kept):
             self.note()
-            self.earlier = Draft(
-                self.table_name, self.sample, tuple(sorted(self.settled)), self.entries, self.account.owner
-            )
+            self.earlier = self.draft()
             self.earlier_columns = frozenset(field.name for field in self.table.columns)
             self.earlier_history = self.history
         self.history, self.continued = History(), ""
@@ -278,14 +283,16 @@ class VisitState:
         self.readings.clear()
 
     def once(self, name: str, question: object, work: Callable[[], T], *, afresh: bool = False, most: int = 1) -> T:
-        """Return the result of `work`, which runs only once while `question` stays the same.
+        """Return the result of `work`, also if that is None; it runs only once while `question` stays the same.
 
         For each `name`, the results of the last `most` questions are kept. With `afresh`, `work` runs again.
         """
-        result: T | None = None if afresh else self.recall(name, question)
-        if result is None:
-            result = work()
-            self.keep(name, question, result, most)
+        for earlier, known in () if afresh else self._results.get(name, ()):
+            if earlier == question:
+                found: T = known
+                return found
+        result = work()
+        self.keep(name, question, result, most)
         return result
 
     def keep(self, name: str, question: object, result: object, most: int = 1) -> None:

@@ -15,7 +15,7 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import noun, portion
 from dpengine.translation.catalogue import _, mark, number
 from pages.parts.shared.epsilon_ladder import coarse
-from pages.parts.shared.figures import buttons, is_dark, tones
+from pages.parts.shared.figures import add_line, buttons, is_dark, tones
 from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read
 from pages.parts.visit.strategy import why
@@ -102,15 +102,8 @@ def _figure(numbers: pd.DataFrame) -> go.Figure:
     figure = go.Figure()
     names = [str(name) for name in numbers.columns[1:]]
     for name, (tone, dash, symbol) in zip(names, looks[-len(names) :], strict=True):
-        figure.add_scatter(
-            x=numbers["ε"],
-            y=numbers[name],
-            name=name,
-            mode="lines+markers",
-            line={"color": shades[tone], "dash": dash, "width": 2.5},
-            marker={"symbol": symbol, "size": 8},
-            hovertemplate="ε = %{x:g}: %{y:.1%}<extra>" + name + "</extra>",
-        )
+        hover, colour = "ε = %{x:g}: %{y:.1%}", shades[tone]
+        add_line(figure, numbers["ε"], numbers[name], name, hover, colour=colour, dash=dash, symbol=symbol)
     figure.update_xaxes(type="log", title=_("privacy budget ε"), tickvals=list(numbers["ε"]))
     figure.update_yaxes(type="log", title=_("errors in a table, share of all"), tickformat=".3~%")
     return apply_style(figure, _("Error of the published counts at each ε"), dark).update_layout(height=380)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dpengine as dpe
-from pages.parts.publish.found_values import as_findable, findable_in_words
+from pages.parts.publish.outlook.preview import as_findable, findable_in_words
 from pages.parts.visit.plan.plan_form import from_plan
 from tests.pages.visits import metrics, settled, texts, visit, visit_of
 

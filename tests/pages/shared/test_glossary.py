@@ -13,8 +13,7 @@ from dpengine.accounting.composition import posterior
 from dpengine.spec.wording import percent_at_most
 from dpengine.translation.catalogue import _, speaking
 from pages.parts.attacks.counting_questions import AVERAGING, DIFFERENCING
-from pages.parts.shared.glossary.entries import GLOSSARY
-from pages.parts.shared.glossary.help import term
+from pages.parts.shared.glossary.help import GLOSSARY, term
 from pages.parts.shared.glossary.places import PLACES
 from pages.parts.shared.glossary.search import search
 

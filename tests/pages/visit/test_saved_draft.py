@@ -114,6 +114,8 @@ def test_its_table_is_read_as_before_so_that_rows_of_a_summary_count_people(monk
     now = saved_draft.current()
     assert now is not None
     assert (now.frequency, now.answers) == (kept.frequency, kept.answers)
+    here.begin(Entries())
+    assert here.earlier == now, "which says so of a plan that is put aside, too"
 
 
 def test_a_half_filled_plan_goes_on_with_its_next_step() -> None:

@@ -1,19 +1,24 @@
-"""The bins of a number, the bounds of an amount, and how the numbers of a text column are written."""
+"""The bins of a number, stated or found, the bounds of an amount, and how the numbers of a text column are written."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any, get_args
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpengine.errors import PlanError
+from dpengine.exact import exact_text
 from dpengine.spec import notation
 from dpengine.spec.declared import NumberFormat
+from dpengine.spec.domain import Number
 from dpengine.spec.numeric.edges import equal_edges
-from dpengine.translation.catalogue import _, mark, number, plural
+from dpengine.spec.plan import exact_epsilon
+from dpengine.translation.catalogue import _, localised, mark, number, plural
 from pages.parts.publish.column_forms.boxes import ask_texts, fill_in_button, filling_popover, key_for
-from pages.parts.publish.found_bins import TWENTY_BINS, ask_bins
 from pages.parts.publish.tables.levels_box import ask_levels
 from pages.parts.shared.typed_numbers import decimal
 from pages.parts.shared.wording import plain
@@ -31,12 +36,13 @@ BANDS = {
 }
 MAX_PARTS = 99  # of an amount
 PLAIN: NumberFormat = "1234.5"
+TWENTY_BINS: dict[str, Any] = {"edges": [], "from": "", "to": "", "step": "1", "bins": {"count": 20}}
 
 
 def ask_number(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
     """Ask for the edges of a column's bins, or how to find them, and how the numbers of a text column are written."""
     if has_found_bins(column):
-        fields = ask_bins(column, key_for("bins-found", name))
+        fields = _ask_found_bins(column, key_for("bins-found", name))
         fill_in_button(f"state-{name}", name, label=_("State the edges instead"), edges=[], bins=None)
         return fields | (_numbers_written(name, column) if as_text else {})
     typed = st.text_input(
@@ -83,6 +89,44 @@ def _offer_age_bands(place: DeltaGenerator, name: str) -> None:
         band = st.selectbox(_("Bands"), list(BANDS), format_func=_, key=key_for("band", name))
         st.caption(BANDS[band])
         fill_in_button(f"take-band-{name}", name, edges=edges_of(BANDS[band]), source="standard")
+
+
+def _ask_found_bins(column: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Ask for the range, the step and the number of bins, and say what part of ε it takes to find them."""
+    bins = column["bins"] if isinstance(column["bins"], Mapping) else {"count": column["bins"]}
+    with st.grid(4, min_column_width=110):  # two by two on a phone
+        fields: dict[str, Any] = {
+            "from": st.text_input(_("From"), str(column.get("from", "")), key=f"{key}-from"),
+            "to": st.text_input(_("To"), str(column.get("to", "")), key=f"{key}-to"),
+            "step": st.text_input(
+                _("In steps of"), str(column.get("step", "1")), key=f"{key}-step",
+                help=_("Edges of bins lie on these steps. A range has at most 9,990 of them."),
+            ),
+        }  # fmt: skip
+        wanted = st.number_input(_("Bins"), 2, 1_000, int(bins.get("count") or 20), key=f"{key}-count")
+    fields |= {"bins": {**bins, "count": wanted}}
+    if "" in fields.values():
+        st.caption(_("Between which values the bins are found is public knowledge; values outside count as (other)."))
+    with suppress(PlanError):  # the faults are shown below the card
+        st.caption(_price_in_words(Number(name="x", **{each: value for each, value in fields.items() if value != ""})))
+    return {"edges": []} | fields
+
+
+def _price_in_words(column: Number) -> str:
+    """Return in words the part of the entered ε that finding the bins takes."""
+    assert column.bins is not None, "a column whose bins are found"
+    share = f"{number(100 * float(column.share), '.3g')} %"
+    text = _(
+        "{share} of ε finds the bins; the tables get the rest. Each bin holds about the same number of people, and a "
+        "value that many people share gets a bin of its own. The predictions are for {bins} bins of one width.",
+        share=share,
+        bins=number(column.bins.count),
+    )
+    try:
+        epsilon = exact_epsilon(visit().entries.epsilon) * column.share
+    except ValueError:
+        return text
+    return text + " " + _("At the ε that is entered, finding them takes {part}.", part=localised(exact_text(epsilon)))
 
 
 def ask_amount(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:

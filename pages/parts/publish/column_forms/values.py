@@ -9,14 +9,17 @@ from typing import Any
 
 import streamlit as st
 
-from dpengine import owner
+from dpengine import PlanError, owner
+from dpengine.marginals.measurement import FoundKeys
 from dpengine.sources.table import Table
 from dpengine.spec import notation
+from dpengine.spec.categories.universe import Universe
+from dpengine.spec.categories.universe_text import read_rule, write_rule
 from dpengine.spec.notation import CODES
+from dpengine.spec.plan import exact_epsilon
 from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.publish.column_forms.boxes import fill_in_button, filling_popover, key_for
-from pages.parts.publish.found_values import FIVE_DIGITS, ask_found
 from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read
 from pages.parts.visit.plan.column_entry import is_found, listed
@@ -33,6 +36,7 @@ LIST_NAMES = {
     "german-states": mark("German states"),
     "country-codes": mark("Countries, by ISO code of two letters"),
 }
+FIVE_DIGITS: dict[str, Any] = {"values": "found", "among": {"pattern": "#####"}}
 MAX_SEEN = 20_000  # values of a column that its owner can look at
 MAX_TICKS = 40  # with more values there is a search box
 
@@ -40,7 +44,7 @@ MAX_TICKS = 40  # with more values there is a search box
 def ask_values(name: str, column: dict[str, Any]) -> dict[str, Any]:
     """Ask for the values of a column: pasted, listed, seen in the data and confirmed as public, or found privately."""
     if is_found(column):
-        fields = ask_found(column, key_for("found", name))
+        fields = _ask_found_values(column, key_for("found", name))
         fill_in_button(f"list-{name}", name, label=_("List the values instead"), values=[])
         return fields
     values = listed(column)
@@ -65,6 +69,53 @@ def ask_values(name: str, column: dict[str, Any]) -> dict[str, Any]:
         _choose_from_rows(name, values)
     fill_in_button(f"find-{name}", name, label=_("Nobody can list them: find them privately"), **FIVE_DIGITS)
     return {"values": [line for line in typed.splitlines() if line.strip()]}
+
+
+def _ask_found_values(column: dict[str, Any], key: str) -> dict[str, Any]:
+    """Ask which values are possible, and say what finding them costs and how many people a value needs to be found."""
+    typed = st.text_input(
+        _("Found among"),
+        write_rule(column.get("among") or {}),
+        key=key,
+        help=_(
+            "Which values are possible, as anybody may know: `#####` are five digits, `@##` a capital letter and two "
+            "digits, `@## or @##.#` codes of two forms, `a-z up to 12 letters` texts, `0 to 99999` whole numbers."
+        ),
+    )
+    try:
+        among = read_rule(typed)
+        st.caption(_price_in_words(Universe(**among)))
+    except PlanError as error:
+        for fault in error.faults:
+            st.caption(f":material/report: {plain(str(fault))}")
+    except ValueError as error:
+        st.caption(f":material/report: {plain(str(error))}")
+        return {name: column[name] for name in ("values", "among") if name in column}
+    return {"values": "found", "among": among}
+
+
+def _price_in_words(among: Universe) -> str:
+    """Return what finding costs and gives, at the ε and the rows per person that are entered now."""
+    entries = visit().entries
+    try:
+        epsilon = exact_epsilon(entries.epsilon)
+    except ValueError:
+        return _("How many people a value needs is shown once ε is entered.")
+    none = FoundKeys.none("x", among, epsilon, entries.rows if entries.several_rows else 1)
+    return _(
+        "{share} of ε finds the values: at ε = {epsilon}, those that about {least} people or more have. Values that "
+        "fewer people have count as (other). With a chance of {chance}, a value is shown that nobody has. The "
+        "predictions are for {most} values: if you expect fewer, add “, at most 50”, or the most that you expect.",
+        share=_percent(float(among.share)),
+        least=number(none.least),
+        epsilon=entries.epsilon,
+        chance=_percent(float(among.chance)),
+        most=number(min(among.most, among.keys)),
+    )
+
+
+def _percent(part: float) -> str:
+    return f"{number(100 * part, '.3g')} %"
 
 
 def _offer_codes(name: str, values: list[str]) -> None:

@@ -31,42 +31,40 @@ from pages.parts.visit.state import visit
 
 __all__ = ["show_on_request", "warn"]
 
-# Without a request, only coarse shares are shown.
-COARSE = (
-    (0.95, mark("**{column}**: nearly all rows fall in *(other)*. Only you see this.")),
-    (0.5, mark("**{column}**: more than half of the rows fall in *(other)*. Only you see this.")),
-    (0.2, mark("**{column}**: more than a fifth falls in *(other)*. Only you see this.")),
-)
-NOT_IN_BINS = (  # where *(other)* is rarely meant to be large: of numbers, and of a plan that continues with a new file
-    *COARSE,
-    (0.05, mark("**{column}**: more than one row in twenty falls in *(other)*. Only you see this.")),
+# Without a request, only coarse shares are shown: there is a sentence for the first of these limits that is reached.
+LIMITS = (0.95, 0.5, 0.2, 0.05)
+MANY, SOME = LIMITS[2:]  # rows that do not fit, from which on their numbers are read in other ways on trial
+IN_OTHER = (
+    mark("**{column}**: nearly all rows fall in *(other)*. Only you see this."),
+    mark("**{column}**: more than half of the rows fall in *(other)*. Only you see this."),
+    mark("**{column}**: more than a fifth falls in *(other)*. Only you see this."),
+    mark("**{column}**: more than one row in twenty falls in *(other)*. Only you see this."),
 )
 LEFT_OUT = (  # of columns without *(other)*
-    (0.95, mark("**{column}**: nearly all rows hold a value without a cell, and are left out of every table. Only you "
-                "see this.")),
-    (0.5, mark("**{column}**: more than half of the rows hold a value without a cell, and are left out of every table. "
-               "Only you see this.")),
-    (0.2, mark("**{column}**: more than a fifth of the rows holds a value without a cell, and is left out of every "
-               "table. Only you see this.")),
-    (0.05, mark("**{column}**: more than one row in twenty holds a value without a cell, and is left out of every "
-                "table. Only you see this.")),
+    mark("**{column}**: nearly all rows hold a value without a cell, and are left out of every table. Only you see "
+         "this."),
+    mark("**{column}**: more than half of the rows hold a value without a cell, and are left out of every table. Only "
+         "you see this."),
+    mark("**{column}**: more than a fifth of the rows holds a value without a cell, and is left out of every table. "
+         "Only you see this."),
+    mark("**{column}**: more than one row in twenty holds a value without a cell, and is left out of every table. "
+         "Only you see this."),
 )  # fmt: skip
 UNREAD = (
-    (0.95, mark("**{column}**: nearly all rows hold no number as declared, and count as missing. Only you see this.")),
-    (0.5, mark("**{column}**: more than half of the rows hold no number as declared, and count as missing. Only you "
-               "see this.")),
-    (0.2, mark("**{column}**: more than a fifth of the rows holds no number as declared, and counts as missing. Only "
-               "you see this.")),
-    (0.05, mark("**{column}**: more than one row in twenty holds no number as declared, and counts as missing. Only "
-                "you see this.")),
+    mark("**{column}**: nearly all rows hold no number as declared, and count as missing. Only you see this."),
+    mark("**{column}**: more than half of the rows hold no number as declared, and count as missing. Only you see "
+         "this."),
+    mark("**{column}**: more than a fifth of the rows holds no number as declared, and counts as missing. Only you see "
+         "this."),
+    mark("**{column}**: more than one row in twenty holds no number as declared, and counts as missing. Only you see "
+         "this."),
 )  # fmt: skip
-FORMATS: tuple[NumberFormat, ...] = ("1234.5", "1,234.5", "1.234,5")
-
 OUTSIDE = (
-    (0.95, mark("**{column}**: nearly all rows lie outside its bounds. Only you see this.")),
-    (0.5, mark("**{column}**: more than half of the rows lie outside its bounds. Only you see this.")),
-    (0.2, mark("**{column}**: more than a fifth of the rows lies outside its bounds. Only you see this.")),
+    mark("**{column}**: nearly all rows lie outside its bounds. Only you see this."),
+    mark("**{column}**: more than half of the rows lie outside its bounds. Only you see this."),
+    mark("**{column}**: more than a fifth of the rows lies outside its bounds. Only you see this."),
 )
+FORMATS: tuple[NumberFormat, ...] = ("1234.5", "1,234.5", "1.234,5")
 FEW = 0.01  # share of rows: if fewer lie in the upper half of a range, the range is too wide
 
 Shares = dict[str, float]
@@ -78,6 +76,7 @@ def warn(plan: Plan) -> None:
     table = visit().table
     assert table is not None
     columns, amounts, found = _with_other(plan.columns), _amounts(plan), _found(plan)
+    names_found = {column.name for column in found}
     question = repr((columns, amounts, found))
     facts = background_read.glance(
         "misfits", lambda _progress: _misfits(table, columns, amounts, found), table, question=question
@@ -90,14 +89,14 @@ def warn(plan: Plan) -> None:
     numbers, left_out = {column.name for column in columns if isinstance(column, Number)}, _without_other(plan)
     offered: set[str] = set()
     for name, share in shares.items():
-        mostly_in_cells = name in numbers or visit().continued  # a new file may have a category more
-        in_other = NOT_IN_BINS if mostly_in_cells else COARSE
+        # One row in twenty may be meant as *(other)*, except of numbers. A new file may have a category more.
+        in_other = IN_OTHER if name in numbers or visit().continued else IN_OTHER[:-1]
         words = UNREAD if name in beyond else LEFT_OUT if name in left_out else in_other
         if (how_many := _coarse(words, share)) is None:
             continue
         advice = (
             _("What is possible, *Found among* in step 3, does not fit: correct it, or list the values.")
-            if name in {column.name for column in found}
+            if name in names_found
             else _advice(is_amount=name in beyond, is_number=name in numbers, how=better.get(name))
         )
         with st.container(key=f"misfit-{name}"):
@@ -163,9 +162,9 @@ def _advice(*, is_amount: bool, is_number: bool, how: dict[str, Any] | None) -> 
     return text if is_amount else f"{text} " + _("Or the bins in step 3 leave out numbers that occur.")
 
 
-def _coarse(words: Sequence[tuple[float, str]], share: float) -> str | None:
-    """Return the words for a share of the rows; None if it is small."""
-    return next((text for least, text in words if share >= least), None)
+def _coarse(words: Sequence[str], share: float) -> str | None:
+    """Return the sentence of the first limit that a share of the rows reaches; None if none of them has one."""
+    return next((text for least, text in zip(LIMITS, words, strict=False) if share >= least), None)
 
 
 def _amounts(plan: Plan) -> list[Amount]:
@@ -220,12 +219,12 @@ def _read_better(
 
     Of columns in `grouped`, that is their format.
     """
-    doubtful = [column for column in columns if shares[column.name] >= NOT_IN_BINS[-1][0]]
+    doubtful = [column for column in columns if shares[column.name] >= SOME]
     beside = owner.affixes_found(table, [column.name for column in doubtful]) if doubtful else {}
     better: Better = {}
     least = {column.name: shares[column.name] / 2 for column in doubtful}
     for with_texts, written in product((False, True), FORMATS):
-        tried = [c for c in doubtful if (c.name in beside if with_texts else shares[c.name] >= COARSE[-1][0])
+        tried = [c for c in doubtful if (c.name in beside if with_texts else shares[c.name] >= MANY)
                  and written == grouped.get(c.name, written)]  # fmt: skip
         how: Better = {c.name: {} if with_texts and c.format == written else {"format": written} for c in tried}
         if with_texts:
@@ -307,7 +306,7 @@ def _looked_at(
     table: Table, columns: Sequence[Column], amounts: Sequence[Amount], progress: Progress
 ) -> tuple[Shares, dict[str, owner.BeyondBounds]]:
     beyond = owner.beyond_bounds(table, amounts)
-    return (_shares(table, columns, progress) if columns else {}), beyond
+    return _shares(table, columns, progress), beyond
 
 
 def _say_beyond(amount: Amount, beyond: owner.BeyondBounds) -> None:

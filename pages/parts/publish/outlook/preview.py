@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
 
-from dpengine import Plan, predict
+from dpengine import Category, Plan, predict
 from dpengine.charts import figures
 from dpengine.charts.plain import lines_and_grids
+from dpengine.marginals.measurement import FoundKeys
 from dpengine.results.alternatives import MockCells, predict_table
 from dpengine.results.mock_table import ASSUMED_ROWS, listed_cells
 from dpengine.results.preview import preview_table
 from dpengine.results.published_columns import Measure
 from dpengine.results.result import EXACT, Result
+from dpengine.spec.categories.universe import Universe
+from dpengine.spec.domain import plan_entry
 from dpengine.spec.wording import heading_of, name_of, noun, people
 from dpengine.translation.catalogue import _, language, number
-from pages.parts.publish.found_values import findable_in_words
 from pages.parts.publish.outlook import trial
 from pages.parts.publish.outlook.measure_facts import measure_facts
 from pages.parts.publish.rough_size import left_aside, rows_of_use
@@ -26,12 +29,12 @@ from pages.parts.shared.data_twin import measured_columns, predicted_columns
 from pages.parts.shared.figures import FigureOfDrawing, buttons, is_dark
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import exactly, plain_name, with_headings
+from pages.parts.shared.wording import exactly, plain, plain_name, with_headings
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategy import is_adaptive
 from pages.parts.visit.strategy_comparison import show_strategies
 
-__all__ = ["in_words", "show_preview", "show_preview_so_far"]
+__all__ = ["as_findable", "findable_in_words", "in_words", "show_preview", "show_preview_so_far"]
 
 FEW = 10_000  # cells of a made-up table up to which several tables are kept
 
@@ -277,3 +280,38 @@ def _noise_by_size(plan: Plan, table: tuple[str, ...]) -> str:
         return _("Noise would hardly matter in it.")
     return _("With fewer than about **{least} {unit}** in the table, most of its cells would be mostly noise; the "
              "picture assumes {rows}.", least=number(least), unit=noun(plan), rows=number(ASSUMED_ROWS))  # fmt: skip
+
+
+def as_findable(plan: Plan) -> Plan:
+    """Return a plan for the preview, with no more found values than a table of the stated rough size can have.
+
+    Each needs so many rows to be found. It follows from the plan alone; what is published is not changed by it.
+    """
+    fewer = {
+        column.name: Category(**plan_entry(column) | {"among": among.model_dump() | {"most": most}})
+        for column, among, most, _least in _findable(plan)
+        if most < among.most
+    }
+    return plan.with_columns(fewer)
+
+
+def findable_in_words(plan: Plan) -> list[str]:
+    """Say how many values each column has in a preview of `as_findable`, if that is the most that can be found."""
+    return [
+        _(
+            "Drawn with {n} values of {column}: each that is found has about {least} rows or more.",
+            n=number(most),
+            column=plain(column.heading),
+            least=number(least),
+        )
+        for column, among, most, least in _findable(plan)
+        if most == among.most
+    ]
+
+
+def _findable(plan: Plan) -> Iterator[tuple[Category, Universe, int, int]]:
+    """Yield each column whose values are found: how many a table of the stated size can have, and the rows of each."""
+    for column in plan.columns:
+        if isinstance(column, Category) and column.among is not None and plan.rows_about is not None:
+            least = FoundKeys.none(column.name, column.among, plan.epsilon, plan.unit.rows).least
+            yield column, column.among, max(1, plan.rows_about // least), least

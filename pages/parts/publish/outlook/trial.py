@@ -22,7 +22,7 @@ from pages.parts.server.jobs import Job, Progress
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 
-__all__ = ["KEPT", "drawn", "drawn_of", "errors", "question_of"]
+__all__ = ["KEPT", "drawn", "drawn_of", "errors", "errors_of", "question_of"]
 
 T = TypeVar("T")
 
@@ -43,9 +43,17 @@ def errors(plan: Plan) -> tuple[Plan, pd.DataFrame] | None:
     return _last(plan, "errors", _result_of(plan, "errors", partial(_try_out, plan)))
 
 
+def errors_of(plan: Plan) -> pd.DataFrame | None:
+    """Return the errors of the last trial if it was one of exactly this plan."""
+    return _of_exactly(plan, errors(plan))
+
+
 def drawn_of(plan: Plan) -> Result | None:
     """Return the last made-up release if it is one of exactly this plan."""
-    last: tuple[Plan, Result] | None = visit().recall("drawn", plan.marginals)
+    return _of_exactly(plan, visit().recall("drawn", plan.marginals))
+
+
+def _of_exactly(plan: Plan, last: tuple[Plan, T] | None) -> T | None:
     return last[1] if last is not None and question_of(last[0]) == question_of(plan) else None
 
 

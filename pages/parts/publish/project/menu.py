@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpengine import PlanError
 from dpengine.spec import strict_yaml
@@ -69,23 +68,13 @@ def _open() -> None:
     )
     if chosen is None:
         return
-    draft = _read(chosen)
-    if isinstance(draft, PlanError):
-        st.warning(all_faults(draft), icon=":material/report:")
+    try:
+        draft = file.read(chosen.getvalue().decode("utf-8-sig", "replace"), visit().account.owner)
+    except PlanError as error:
+        st.warning(all_faults(error), icon=":material/report:")
         return
     go_on_with(draft)
     st.rerun()
-
-
-def _read(chosen: UploadedFile) -> Draft | PlanError:
-    try:
-        if chosen.size > strict_yaml.MAX_BYTES:
-            raise PlanError(
-                _("this is too long for a project: at most {most} MB are read", most=strict_yaml.MAX_BYTES // 10**6)
-            )
-        return file.read(chosen.getvalue().decode("utf-8-sig", "replace"), visit().account.owner)
-    except PlanError as error:
-        return error
 
 
 def _choose_recent() -> None:
@@ -102,12 +91,10 @@ def _choose_recent() -> None:
         placeholder=_("Choose one to go on with"),
         key=visit().key("recent"),
     )
-    draft = (
-        None
-        if chosen is None
-        else visit().once("recent", (chosen, recent.put_aside()), lambda: (recent.draft_of(chosen),))[0]
-    )
-    if chosen is None or draft is None:
+    if chosen is None:
+        return
+    draft = visit().once("recent", (chosen, visit().earlier), lambda: recent.draft_of(chosen))
+    if draft is None:
         return
     st.button(_("Open it"), key="open-recent", icon=":material/folder_open:", on_click=go_on_with, args=(draft,))
     if copied := next_year.ask(draft):

@@ -15,7 +15,7 @@ from dpengine.spec.categories.tree import MARK
 from dpengine.spec.limits import MAX_TABLE_COLUMNS
 from dpengine.spec.published_table import PublishedTable
 from dpengine.translation.catalogue import _, mark, some_of
-from pages.parts.publish.column_card import of_kind
+from pages.parts.publish.column_card import guessed_kind, of_kind
 from pages.parts.publish.person_ids import may_have_several_rows
 from pages.parts.publish.tables import persons_box
 from pages.parts.publish.tables.rows import Rows
@@ -116,7 +116,7 @@ def _take_amounts(key: str) -> None:
     declared = dict(entries.declared)
     for name in _numeric(entries):
         if (name in amounts) != (declared[name]["kind"] == "amount"):
-            declared[name] = of_kind(name, "amount" if name in amounts else _kind_as_hinted(name), declared[name])
+            declared[name] = of_kind(name, "amount" if name in amounts else guessed_kind(name), declared[name])
     visit().change(declared=declared)
 
 
@@ -275,13 +275,6 @@ def _is_undeclared(column: dict[str, Any]) -> bool:
     return column["kind"] == "category" and not column.get("values") and not column.get("codebook")
 
 
-def _kind_as_hinted(name: str) -> str:
-    """Return the kind that the type of a column suggests, for one that is no longer an amount."""
-    table = visit().table
-    assert isinstance(table, Table)
-    return next((field.kind_hint for field in table.columns if field.name == name), "number")
-
-
 def _names(entries: Entries) -> dict[str, str]:
     """Return by what people can be counted, in the order of the box: each column after its coarser levels."""
     names = {}
@@ -302,5 +295,5 @@ def _kinds(entries: Entries) -> dict[str, dict[str, Any]]:
             declared[name] = of_kind(name, "amount", declared[name])
     for name in crossed - measured:
         if declared[name]["kind"] == "amount":
-            declared[name] = of_kind(name, _kind_as_hinted(name), declared[name])
+            declared[name] = of_kind(name, guessed_kind(name), declared[name])
     return declared

@@ -26,7 +26,6 @@ __all__ = ["ask_cells", "say_what_it_does"]
 
 MAX_CELLS = 1000  # largest number of cells that can be entered while the bound on rows is unknown
 SHOWN = (1, 2, 3, 5, 10)
-ROWS = {"distinct": False, "cells_per_person": 1}  # the fields of a table that counts rows
 
 
 def ask_cells(table: PublishedTable, entries: Entries, row: int) -> PublishedTable:

@@ -1,11 +1,14 @@
-"""The help beside a term: its meaning in a sentence, and a link to the glossary."""
+"""All terms of the glossary, and the help that other pages show of one: its meaning, and a link to the glossary."""
 
 from __future__ import annotations
 
 from dpengine.translation.catalogue import _
-from pages.parts.shared.glossary.entries import GLOSSARY
+from pages.parts.shared.glossary import numbers, privacy, publishing, tables
+from pages.parts.shared.glossary.term import Term
 
-__all__ = ["term"]
+__all__ = ["GLOSSARY", "term"]
+
+GLOSSARY: dict[str, Term] = {**privacy.TERMS, **numbers.TERMS, **tables.TERMS, **publishing.TERMS}
 
 
 def term(key: str, note: str = "") -> str:

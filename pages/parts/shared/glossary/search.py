@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpengine.translation.catalogue import _
-from pages.parts.shared.glossary.entries import GLOSSARY
+from pages.parts.shared.glossary.help import GLOSSARY
 from pages.parts.shared.glossary.places import PLACES
 from pages.parts.shared.glossary.term import Term
 

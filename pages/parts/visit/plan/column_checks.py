@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from dpengine.translation.catalogue import language
 from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.plan.tables import declared_name, used
 from pages.parts.visit.state import visit
 
@@ -23,16 +25,15 @@ class ColumnCheck:
 
 def check_columns(names: Iterable[str]) -> dict[str, ColumnCheck]:
     """Return the faults and the number of cells of each of these columns."""
-    here = visit()
-    entries, results = here.entries, {}
-    for name in names:
-        column = entries.declared[name], language()
-        known: ColumnCheck | None = here.recall(f"column-{name}", column)
-        if known is None:
-            known = ColumnCheck(plan_form.column_faults(entries, name), plan_form.size_of(entries, name))
-            here.keep(f"column-{name}", column, known)
-        results[name] = known
-    return results
+    here, entries, spoken = visit(), visit().entries, language()
+    return {
+        name: here.once(f"column-{name}", (entries.declared[name], spoken), partial(_check, entries, name))
+        for name in names
+    }
+
+
+def _check(entries: Entries, name: str) -> ColumnCheck:
+    return ColumnCheck(plan_form.column_faults(entries, name), plan_form.size_of(entries, name))
 
 
 def sizes_of(names: Iterable[str]) -> dict[str, int | None]:
@@ -40,11 +41,7 @@ def sizes_of(names: Iterable[str]) -> dict[str, int | None]:
     here, sizes = visit(), {}
     for name in names:
         column = here.entries.declared[declared_name(here.entries, name) or name]
-        known: tuple[int | None] | None = here.recall(f"size-{name}", column)
-        if known is None:
-            known = (plan_form.size_of(here.entries, name),)
-            here.keep(f"size-{name}", column, known)
-        sizes[name] = known[0]
+        sizes[name] = here.once(f"size-{name}", column, partial(plan_form.size_of, here.entries, name))
     return sizes
 
 

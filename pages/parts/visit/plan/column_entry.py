@@ -151,18 +151,25 @@ def same_cells(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return _declares(one) == _declares(other)
 
 
-def _declares(column: Mapping[str, Any]) -> tuple[object, ...]:
-    lists: list[object] = [tuple(map(str, column.get(name) or ())) for name in ("edges", "knots")]
-    lists += [tuple(listed(column)), str(column["among"]) if is_found(column) else ""]
-    levels = column.get("levels") or ()
-    lists.append(tuple(map(str, levels.items() if isinstance(levels, Mapping) else levels)))
-    above = {value: column["above"].get(value) for value in listed(column)} if "above" in column else {}
-    ends = *(column.get(name) or "" for name in ("from", "to", "by", "of", "step", "zone")), column.get("format", "")
-    other = column["kind"] != "amount" and column.get("other", True)  # which an amount never has
-    common = other, column.get("missing", True), column.get("source", "typed")
-    markers = tuple(column.get("missing_as", ())), tuple(column.get("affixes", ()))
-    bins = str(column["bins"]) if has_found_bins(column) else ""
-    return column["kind"], *lists, above, bins, *ends, *common, markers
+def _declares(column: Mapping[str, Any]) -> dict[str, object]:
+    """Return the fields of an entry that say what its cells are and who knows them, written alike to be compared."""
+    levels, values = column.get("levels") or (), listed(column)
+    return {
+        **{name: column.get(name) or "" for name in ("from", "to", "by", "of", "step", "zone")},
+        **{name: [*map(str, column.get(name) or ())] for name in ("edges", "knots")},
+        "kind": column["kind"],
+        "values": values,
+        "among": str(column["among"]) if is_found(column) else "",
+        "bins": str(column["bins"]) if has_found_bins(column) else "",
+        "levels": [*map(str, levels.items() if isinstance(levels, Mapping) else levels)],
+        "above": {value: column["above"].get(value) for value in values} if "above" in column else {},
+        "format": column.get("format", ""),
+        "other": column["kind"] != "amount" and column.get("other", True),  # an amount has none
+        "missing": column.get("missing", True),
+        "missing_as": [*column.get("missing_as", ())],
+        "affixes": [*column.get("affixes", ())],
+        "source": column.get("source", "typed"),
+    }
 
 
 def all_whole(edges: Sequence[Any] | Mapping[str, Any]) -> bool:

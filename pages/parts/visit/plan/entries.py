@@ -5,10 +5,10 @@ Nothing here ever sees a row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from dpengine.spec.plan import CoarserLevels, Strategy
 from dpengine.spec.published_table import PublishedTable
@@ -16,6 +16,8 @@ from dpengine.translation.catalogue import ENGLISH, mark
 from pages.parts.visit.plan.column_entry import is_from_file, listed
 
 __all__ = ["LAYOUTS", "Draft", "Entries", "shareable"]
+
+T = TypeVar("T")
 
 LAYOUTS = {
     "together": mark("One table of all of them"),
@@ -57,13 +59,19 @@ class Entries:
         """Return the entries with some of them changed."""
         changed = replace(self, **changes)
         if all(getattr(changed, name) == getattr(self, name) for name in OF_TABLES):
-            changed.__dict__["of_tables"] = self.of_tables
+            changed.__dict__["_of_tables"] = self._of_tables
         return changed
 
     @cached_property
-    def of_tables(self) -> dict[str, Any]:
-        """Results that depend on the tables alone, by name; entries with the same tables share them."""
+    def _of_tables(self) -> dict[str, Any]:
         return {}
+
+    def once(self, name: str, work: Callable[[], T]) -> T:
+        """Return the result of `work`, which depends on the tables alone; entries with the same tables share it."""
+        if name not in self._of_tables:
+            self._of_tables[name] = work()
+        result: T = self._of_tables[name]
+        return result
 
 
 @dataclass(frozen=True)

@@ -32,11 +32,7 @@ def published(entries: Entries) -> tuple[PublishedTable, ...]:
 
     An amount is no column of a table: if it is chosen, tables publish measures of it instead.
     """
-    known = entries.of_tables
-    if "published" not in known:
-        known["published"] = _published(entries)
-    tables: tuple[PublishedTable, ...] = known["published"]
-    return tables
+    return entries.once("published", lambda: _published(entries))
 
 
 def _published(entries: Entries) -> tuple[PublishedTable, ...]:
@@ -182,13 +178,14 @@ def is_ordered(entries: Entries, names: Sequence[str]) -> bool:
 
 def used(entries: Entries) -> list[str]:
     """Return the chosen columns that are in a table, or of which a table has measures."""
-    known = entries.of_tables
-    if "used" not in known:
-        tables = published(entries)
-        within = {declared_name(entries, name) for name in {name for table in tables for name in table.columns}}
-        within |= {name for table in tables for name in table.amounts}
-        known["used"] = tuple(name for name in entries.chosen if name in within)
-    return list(known["used"])
+    return list(entries.once("used", lambda: _used(entries)))
+
+
+def _used(entries: Entries) -> tuple[str, ...]:
+    tables = published(entries)
+    within = {declared_name(entries, name) for name in {name for table in tables for name in table.columns}}
+    within |= {name for table in tables for name in table.amounts}
+    return tuple(name for name in entries.chosen if name in within)
 
 
 def in_layout(entries: Entries, tables: Sequence[PublishedTable]) -> Entries:

@@ -22,6 +22,7 @@ from dpengine.translation.catalogue import ENGLISH, _, languages, mark, number
 from pages.parts.visit.plan.entries import LAYOUTS, Draft, Entries, shareable
 from pages.parts.visit.plan.plan_form import from_plan
 from pages.parts.visit.project.history import History
+from pages.parts.visit.state import STEPS
 
 __all__ = ["KEPT", "ColumnEntry", "ColumnInFile", "faults_of", "read", "write"]
 
@@ -29,7 +30,6 @@ HEAD = """\
 # A project of Private Release: what was decided so far. No data, no counts, nothing made from the rows.
 # Open it on Publish, on this computer or a colleague's, before or after the table is there.
 """
-STEPS = ("table", "columns", "domain", "unit")
 KEPT = 100  # decisions of the history that are kept
 MAX_ROWS, MAX_ABOUT = 1_000_000, 10**12  # as in a plan
 

@@ -23,7 +23,7 @@ from pages.parts.visit.state import STEPS, visit
 from pages.parts.visit.strategy import plan_id_of
 
 __all__ = [
-    "Recent", "draft_of", "last_published", "listed", "put_aside", "with_all_tables_of", "with_answer_to",
+    "Recent", "draft_of", "last_published", "listed", "with_all_tables_of", "with_answer_to",
     "with_columns_of_the_table",
 ]  # fmt: skip
 
@@ -47,7 +47,7 @@ def listed() -> list[Recent]:
         for entry in reversed(visit().ledger.history()):
             if entry.kind is Kind.RELEASE:
                 entries.setdefault(same_name(entry.dataset), entry)
-    draft = put_aside()
+    draft = visit().earlier
     here = [] if draft is None else [Recent(_("{table}, put aside in this visit", table=draft.table))]
     return [*here, *(Recent(_name(entry), entry.release_id) for entry in entries.values())][:MAX_LISTED]
 
@@ -55,16 +55,11 @@ def listed() -> list[Recent]:
 def draft_of(recent: Recent) -> Draft | None:
     """Return the plan of a listed item; None if it is gone."""
     if not recent.release_id:
-        return put_aside()
+        return visit().earlier
     with suppress(LedgerError):
         entry = visit().ledger.entry(recent.release_id)
         return None if entry is None else _published(entry)
     return None
-
-
-def put_aside() -> Draft | None:
-    """Return the plan of the table that was open before."""
-    return visit().earlier
 
 
 def with_columns_of_the_table(dataset: str, ledger: Ledger) -> list[str]:
@@ -100,12 +95,12 @@ def last_published(dataset: str) -> Draft | None:
     with suppress(LedgerError):
         releases = [entry for entry in here.ledger.history(dataset) if entry.kind is Kind.RELEASE]
 
-    def look() -> tuple[Draft | None]:
+    def look() -> Draft | None:
         with suppress(LedgerError):
-            return (_published(releases[-1]) if releases else None,)
-        return (None,)
+            return _published(releases[-1]) if releases else None
+        return None
 
-    return here.once("last-published", (dataset, len(releases)), look, most=MAX_DATASETS + 1)[0]
+    return here.once("last-published", (dataset, len(releases)), look, most=MAX_DATASETS + 1)
 
 
 def with_all_tables_of(plan: Plan, data: bytes, ledger: Ledger) -> Entry | None:
@@ -139,15 +134,15 @@ def _latest(dataset: str, data: bytes, ledger: Ledger, wanted: object, holds: Ca
     """Return the latest release of a table whose plan `holds` what is wanted; once for each state of the dataset."""
     entries = [entry for entry in ledger.history(dataset) if entry.kind is Kind.RELEASE]
 
-    def look() -> tuple[Entry | None]:
+    def look() -> Entry | None:
         for entry in reversed(entries):
             with suppress(LedgerError, PlanError):
                 before = plan_of(ledger.payload(entry.release_id) or b"")
                 if ledger.find(data, plan_id_of(before)) is not None and holds(before):
-                    return (entry,)
-        return (None,)
+                    return entry
+        return None
 
-    return visit().once("tables-held", (wanted, dataset, data, len(entries)), look)[0]
+    return visit().once("tables-held", (wanted, dataset, data, len(entries)), look)
 
 
 def _tables_of_counts(plan: Plan) -> set[tuple[str, ...]]:
