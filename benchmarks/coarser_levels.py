@@ -2,6 +2,7 @@
 
     python benchmarks/coarser_levels.py bank              # the folder that `bank.py save bank` wrote
     python benchmarks/coarser_levels.py bank --seed 2     # other columns, people, levels and ε
+    python benchmarks/coarser_levels.py bank --joint 1e6  # if a table of all columns has so many cells at most
 
 Each plan has all pairs of 3 to 8 columns, of which one has at least `LEAST` values, and tables at a coarser level of
 it: the column alone, it in pairs with all others, or these pairs in place of the finer ones, which leave the column
@@ -35,7 +36,7 @@ from dpengine.measure.strategy import decide, resolved
 from dpengine.measure.strategy_base import Strategy
 from dpengine.synthesis.generate_rows import realise
 
-LEAST, OTHERS, GROUPS, MAX_CELLS = 9, (2, 3, 4, 5, 7), (2, 3, 5), 200
+LEAST, OTHERS, GROUPS, MAX_CELLS, TRIALS = 9, (2, 3, 4, 5, 7), (2, 3, 5), 200, 60
 KINDS = ("the column alone", "its pairs, too", "its pairs in place of finer ones")
 DRAWS = 2
 Tables = list[list[str]]
@@ -96,7 +97,7 @@ def errors(strategy: Strategy, exact: partial[Ints], tables: Tables) -> tuple[fl
     return float(estimate), float(count)
 
 
-def compare(path: Path, seed: int) -> tuple[str, list[float], str] | None:
+def compare(path: Path, seed: int, most: float) -> tuple[str, list[float], str] | None:
     """Return the kind of the plan drawn for a table, ratios of errors, and a line that says so."""
     with np.load(path) as read:
         all_codes, all_sizes = read["codes"], read["sizes"]
@@ -104,11 +105,16 @@ def compare(path: Path, seed: int) -> tuple[str, list[float], str] | None:
     if len(all_sizes) < 4 or not ((all_sizes >= LEAST) & (all_sizes <= MAX_CELLS)).any():
         return None
     people = rng.permutation(len(all_codes))[: rng.choice(ROWS)]
-    try:
-        plan, finer, coarser, kind = draw(rng, all_sizes, people.size)
-        chosen = decide(plan)
-    except (dpe.PlanError, ValueError):
+    for _ in range(TRIALS):
+        try:
+            plan, finer, coarser, kind = draw(rng, all_sizes, people.size)
+        except (dpe.PlanError, ValueError):
+            continue
+        if plan.cells(plan.resolution.finest(plan.used)) <= most:
+            break
+    else:
         return None
+    chosen = decide(plan)
     exact = partial(exact_counts, plan, {name: all_codes[people, int(name[1:])] for name in plan.used})
     every = finer + coarser
     auto = errors(chosen, exact, every)
@@ -133,10 +139,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--joint", type=float, default=1e5, help="cells of a table of all columns, at most")
     chosen = parser.parse_args()
     found: dict[str, list[list[float]]] = defaultdict(list)
     for path in sorted(chosen.folder.glob("*.npz")):
-        if (one := compare(path, chosen.seed)) is not None:
+        if (one := compare(path, chosen.seed, chosen.joint)) is not None:
             found[one[0]].append(one[1])
             print(one[2], flush=True)
     names = ("estimates", "whole counts", "finer estimates beside alone", "finer whole counts beside alone")
