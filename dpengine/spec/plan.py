@@ -23,7 +23,7 @@ from dpengine.errors import Fault, PlanError
 from dpengine.exact import ExactLike, exact_text, rational
 from dpengine.spec import codebook, strict_yaml
 from dpengine.spec.categories.resolution import Resolution, coarser_columns
-from dpengine.spec.declared import About, Declared, Language, Line, Text, Whole, changed
+from dpengine.spec.declared import About, Declared, Language, Line, Nouns, Text, Whole, changed
 from dpengine.spec.domain import Amount, Column, cells_payload, plan_entry
 from dpengine.spec.limits import MAX_TABLES, check_columns, check_declared
 from dpengine.spec.numeric.amount_squares import with_squares
@@ -91,6 +91,7 @@ class Plan(WithTallies, WithParts, Declared):
     notes: Text = ""
     language: Language = ENGLISH
     about: About = About()
+    nouns: Nouns = Nouns()
     dataset: Dataset
     epsilon: Epsilon
     unit: Unit = Unit()
@@ -105,7 +106,8 @@ class Plan(WithTallies, WithParts, Declared):
             self, *, dataset: str, epsilon: ExactLike, columns: Sequence[Column | Mapping[str, Any]],
             tables: Sequence[Sequence[str] | PublishedTable | Mapping[str, Any]] | Each | Mapping[str, int],
             unit: Unit | Mapping[str, Any] = ..., title: str = ..., notes: str = ..., language: str = ...,
-            about: About | Mapping[str, str] = ..., rows_about: int | None = ..., strategy: Strategy = ...,
+            about: About | Mapping[str, str] = ..., nouns: Nouns | Mapping[str, str] = ...,
+            rows_about: int | None = ..., strategy: Strategy = ...,
         ) -> None: ...  # fmt: skip
 
     @field_validator("tables", mode="before")
@@ -336,9 +338,9 @@ class Plan(WithTallies, WithParts, Declared):
     def key(self) -> str:
         """The identity of what the plan publishes.
 
-        Texts for readers (title, notes, language, publisher, labels and words of columns) do not change it. Nor do the
-        name of the dataset, the rough size, provenance and the order of columns and tables. The order of cells does,
-        since cells are published in that order.
+        Texts for readers (title, notes, language, publisher, nouns, labels and words of columns) do not change it. Nor
+        do the name of the dataset, the rough size, provenance and the order of columns and tables. The order of cells
+        does, since cells are published in that order.
         """
         ranges = ["ranges", *(self.ranged[0] if len(self.ranged) == 1 else sorted(self.ranged))] if self.ranged else []
         distinct = [["distinct", each.cells, *sorted(one)] for each in self._tallies if each.cells

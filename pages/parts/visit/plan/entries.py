@@ -50,6 +50,7 @@ class Entries:
     notes: str = ""
     language: str = ENGLISH
     about: dict[str, str] = field(default_factory=dict)
+    nouns: dict[str, str] = field(default_factory=dict)  # what the rows are, and whom the ID column identifies
     texts: dict[str, dict[str, Any]] = field(default_factory=dict)  # for readers, by column
 
     def with_(self, **changes: Any) -> Entries:

@@ -63,7 +63,7 @@ def _changes(before: Entries, after: Entries) -> Iterator[str]:
 
 
 def _words(entries: Entries) -> tuple[object, ...]:
-    return entries.notes, entries.language, entries.about, entries.texts
+    return entries.notes, entries.language, entries.about, entries.nouns, entries.texts
 
 
 def _tables(before: Entries, after: Entries) -> Iterator[str]:
