@@ -47,7 +47,7 @@ def visitor(chromium: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def new_page(chromium: Browser, visitor: BrowserContext, address: str) -> Iterator[NewPage]:
-    """Return a function that opens the app in a new tab; as a `stranger`, in a browser with its own cookies and language.
+    """Return a function that opens the app in a new tab; for a `stranger`, in another browser, of the given language.
 
     The test fails if a page asks another server for anything. All tabs are closed after it.
     """
