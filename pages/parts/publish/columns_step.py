@@ -258,6 +258,7 @@ def _load_plan() -> None:
         if background_read.read("fits", lambda _job: _fits(table, plan), table, question=plan.key, doing=doing) is None:
             return
         visit().refresh(plan_form.from_plan(plan), lambda: _("load a plan"))
+        visit().made_before = True
         visit().settle(*STEPS)
         st.rerun()
 

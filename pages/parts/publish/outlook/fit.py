@@ -90,7 +90,7 @@ def warn(plan: Plan) -> None:
     numbers, left_out = {column.name for column in columns if isinstance(column, Number)}, _without_other(plan)
     offered: set[str] = set()
     for name, share in shares.items():
-        mostly_in_cells = name in numbers or visit().continued  # a new file may have a category more
+        mostly_in_cells = name in numbers or visit().made_before  # a new file may have a category more
         in_other = NOT_IN_BINS if mostly_in_cells else COARSE
         words = UNREAD if name in beyond else LEFT_OUT if name in left_out else in_other
         if (how_many := _coarse(words, share)) is None:
