@@ -49,8 +49,8 @@ BY = {
     "year": mark("by year, {first} to {last}"),
 }
 UNWRITTEN = mark(
-    "say how its dates are written: add “, written 31/12/2024”, or with a time “, written 31/12/2024 18:30”, to its "
-    "cell, or choose this column below"
+    "say how its dates are written: add “, written 2024-12-31”, “, written 31/12/2024” or, with a time, “, written "
+    "31/12/2024 18:30” to its cell, or choose this column below"
 )
 HOW_TO_WRITE = mark(
     """\
