@@ -83,13 +83,17 @@ def _cells(plan: Plan, table: Columns, key: str) -> dict[str, list[str]]:
                 plain(column.heading),
                 range(len(labels)),
                 format_func=labels.__getitem__,
-                placeholder=_("all"),
+                placeholder=_("further values") if _has_span(f"{key}-{name}") else _("all"),
                 key=f"{key}-{name}",
             )
             spanned = _span(column, labels, f"{key}-{name}") if makes_spans(column) else []
         if 0 < len({*codes, *spanned}) < len(labels):
             chosen[name] = [column.labels[code] for code in sorted({*codes, *spanned})]
     return chosen
+
+
+def _has_span(key: str) -> bool:
+    return any(st.session_state.get(f"{key}-{end}") is not None for end in ("from", "to"))
 
 
 def _span(column: Column, labels: Sequence[str], key: str) -> Sequence[int]:
@@ -103,18 +107,19 @@ def _span(column: Column, labels: Sequence[str], key: str) -> Sequence[int]:
         (_("{column}, from", column=heading), _("from"), "from"),
         (_("{column}, to", column=heading), _("to"), "to"),
     ]
-    first, last = (
-        place.selectbox(
-            label,
-            range(size),
-            index=None,
-            format_func=labels.__getitem__,
-            placeholder=blank,
-            label_visibility="collapsed",
-            key=f"{key}-{end}",
+    with st.container(horizontal=True, gap="small", key=f"{key}-ends"):
+        first, last = (
+            st.selectbox(
+                label,
+                range(size),
+                index=None,
+                format_func=labels.__getitem__,
+                placeholder=blank,
+                label_visibility="collapsed",
+                key=f"{key}-{end}",
+            )
+            for label, blank, end in ends
         )
-        for place, (label, blank, end) in zip(st.columns(2), ends, strict=True)
-    )
     return span_of(size, first, last, in_circle=isinstance(column, Time))
 
 
