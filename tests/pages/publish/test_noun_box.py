@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import dpengine as dpe
 from dpengine import Plan
+from dpengine.charts import figures
+from dpengine.spec.declared import Nouns
+from pages.parts.publish.outlook import preview
 from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.entries import Entries
+from pages.parts.visit.project.changes import in_words
 from tests.pages.visits import labelled, press, texts, visit, visit_of
 
 VISITS = "patient_id,age\n" + "".join(f"{k // 3},{20 + k}\n" for k in range(60))
@@ -32,6 +38,7 @@ def test_the_words_reach_the_plan_and_what_is_said_of_it(hospital: AppTest) -> N
     plan = plan_form.to_plan(visit_of(hospital).entries)
     assert (plan.nouns.rows, plan.nouns.people) == ("visits", "patients")
     assert "60 visits" in texts(hospital)
+    assert "counted: visits, patients" in in_words(Entries(), Entries(nouns=visit_of(hospital).entries.nouns))
     again = plan_form.to_plan(plan_form.from_plan(plan))
     assert again == plan
 
@@ -50,3 +57,16 @@ def test_whoever_a_row_stands_for_has_one_noun_on_the_page() -> None:
         tables=[["er"]],
     )  # fmt: skip
     assert plan_form.from_plan(plan).nouns == {"rows": "incidents"}
+
+
+def test_the_preview_says_a_word_at_once() -> None:
+    """Its numbers stay, since they do not depend on the words."""
+    plan = Plan(
+        dataset="d", epsilon=1, unit={"rows": 1}, columns=[{"name": "er", "kind": "yesno"}], tables=[["er"]],
+        rows_about=500,
+    )  # fmt: skip
+    drawn = dpe.preview(plan)
+    named = plan.model_copy(update={"nouns": Nouns(rows="visits")})
+    shown = preview._with_words_of(named, drawn)
+    assert str(figures.release_figure(shown, ("er",)).layout.title.text) == "Visits by er"
+    assert shown.tables["er",].equals(drawn.tables["er",])
