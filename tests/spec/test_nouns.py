@@ -11,7 +11,7 @@ from dpengine.bundle import report
 from dpengine.bundle.manifest import describe
 from dpengine.bundle.quotation import quotation, quotation_of_several
 from dpengine.charts import figures
-from dpengine.spec.wording import counted_how, counted_noun, noun, unit_in_words
+from dpengine.spec.wording import counted_how, counted_noun, noun, rows_counted, unit_in_words
 from dpengine.translation.catalogue import speaking
 
 ONE_ROW, SEVERAL = {"rows": 1}, {"id": "who", "rows": 3}
@@ -91,3 +91,10 @@ def test_a_noun_that_could_mark_up_a_text_is_refused(noun_typed: str) -> None:
 @pytest.mark.parametrize("noun_typed", ["Rendez-vous", "Pkw (Fahrten)", "enfants d’ici", "दौरे", " visits "])
 def test_nouns_of_any_language_are_taken(noun_typed: str) -> None:
     assert noun(plan(ONE_ROW, {"rows": noun_typed})) == noun_typed.strip()
+
+
+def test_the_bound_on_rows_is_said_in_the_owners_words() -> None:
+    said = rows_counted(plan(SEVERAL, NOUNS))
+    assert said.startswith("Of the patients (column who), at most 3 visits each were kept, chosen at random.")
+    assert "are of kept visits" in said
+    assert rows_counted(plan(SEVERAL)).startswith("Of each person (column who), at most 3 rows were kept")
