@@ -282,8 +282,8 @@ kept rows: the table may hold more.
         return persons_counted(plan)
     if plan.nouns.rows or plan.nouns.people:
         return _(
-            "Of the {people} (column {id}), at most {n} {rows} each were kept, chosen at random. All counts, totals and "
-            "intervals are of kept {rows}: the table may hold more.",
+            "Of the {people} (column {id}), at most {n} {rows} each were kept, chosen at random. All counts, totals "
+            "and intervals are of kept {rows}: the table may hold more.",
             people=plan.nouns.people or _("people"), rows=plan.nouns.rows or _("rows"), n=number(plan.unit.rows),
             id=plan.unit.id,
         )  # fmt: skip
