@@ -40,7 +40,7 @@ def ask_noun(of: Kind) -> None:
         _(LABELS[of]),
         options,
         index=options.index(noun) if noun else None,
-        placeholder=_("people; choose or type another word"),
+        placeholder=_("people, or another word"),
         accept_new_options=True,
         key=visit().key(f"noun-{of}"),
         help=_(HELP[of]),
