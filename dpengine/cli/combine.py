@@ -42,8 +42,8 @@ def combine(
     """Add up cells of a table in BUNDLE, with a 95 % interval.
 
     Columns and labels are those of the published tables, such as region=North, or the words for them in the report.
-    Several labels of a column count together; of columns that are not named, all cells count. Bundles are verified
-    first. Nothing is spent: only published numbers are used.
+    Several labels of a column count together, as do all from one to another, such as hour=07:00..09:00; of columns that
+    are not named, all cells count. Bundles are verified first. Nothing is spent: only published numbers are used.
     """
     from dpengine.bundle.quotation import quotation_of_several, release_in_words
     from dpengine.combine import combine as combined
@@ -69,9 +69,9 @@ def combine(
 
 def _selection(plan: Plan, texts: Sequence[str]) -> dict[str, list[str]]:
     """Return the labels by column of texts such as ``region=North``."""
-    from dpengine.spec.typed_names import cell_typed
+    from dpengine.spec.typed_names import cells_typed
 
     chosen: dict[str, list[str]] = {}
-    for name, label in (cell_typed(plan, text) for text in texts):
-        chosen.setdefault(name, []).append(label)
+    for name, labels in (cells_typed(plan, text) for text in texts):
+        chosen.setdefault(name, []).extend(labels)
     return chosen

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Sequence
 from dpengine.array_types import Columns
 from dpengine.errors import ReleaseError
 from dpengine.spec.declared import alike
+from dpengine.spec.domain import Column, Time
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import headings_of, name_of, shown_labels
 from dpengine.translation.catalogue import _, some_of
 
-__all__ = ["cell_typed", "column_typed", "columns_typed", "labels_typed", "table_typed", "typed_columns"]
+__all__ = ["cells_typed", "column_typed", "columns_typed", "labels_typed", "table_typed", "typed_columns"]
 
 MAX_TABLES = 5  # tables that an error names
 
@@ -56,14 +57,23 @@ def columns_typed(plan: Plan, typed: Iterable[str]) -> list[str]:
 def labels_typed(plan: Plan, name: str, given: str | Sequence[str]) -> list[str]:
     """Return the labels of a column in files that are meant. Raises `ReleaseError` if there is no such cell.
 
+    Two labels with ``..`` between them stand for all from the first to the last; hours and weekdays go round.
+
     >>> sex = {"name": "sex", "kind": "category", "values": ["f", "m"], "words": {"f": "female", "m": "male"}}
     >>> labels_typed(Plan(dataset="d", epsilon=1, columns=[sex], tables=[["sex"]]), "sex", ["Female", "m", "(other)"])
     ['f', 'm', '(other)']
+    >>> hour = {"name": "hour", "of": "t", "kind": "time", "by": "hour"}
+    >>> labels_typed(Plan(dataset="d", epsilon=1, columns=[hour], tables=[["hour"]]), "hour", "23:00..01:00")
+    ['23:00', '00:00', '01:00']
     """
     column, found = plan.column(name), []
     known = _meant(zip(column.labels, shown_labels(column), strict=True))
     for typed in [given] if isinstance(given, str) else given:
         label = _find(typed, known)
+        ends = [_find(end, known) for end in typed.split("..")] if label is None else []
+        if len(ends) == 2 and None not in ends:
+            found += _span(column, *(column.labels.index(str(end)) for end in ends))
+            continue
         if label is None:
             text = _("{name!r} has no cell {label!r}{hint}; it has {listed}", name=name, label=typed,
                      hint=_hint(typed, known), listed=some_of(column.labels))  # fmt: skip
@@ -72,8 +82,8 @@ def labels_typed(plan: Plan, name: str, given: str | Sequence[str]) -> list[str]
     return found
 
 
-def cell_typed(plan: Plan, text: str) -> tuple[str, str]:
-    """Return the column and the label that a text such as ``region=North`` means; a name may hold an equals sign.
+def cells_typed(plan: Plan, text: str) -> tuple[str, list[str]]:
+    """Return the column and the labels that a text such as ``region=North`` means; a name may hold an equals sign.
 
     Raises `ReleaseError` if there is no such column or cell.
     """
@@ -85,7 +95,7 @@ def cell_typed(plan: Plan, text: str) -> tuple[str, str]:
     known = typed_columns(plan)
     end = max((place for place in ends if _find(text[:place], known)), default=ends[0])
     name = column_typed(plan, text[:end])
-    return name, labels_typed(plan, name, text[end + 1 :])[0]
+    return name, labels_typed(plan, name, text[end + 1 :])
 
 
 def table_typed(plan: Plan, typed: Sequence[str]) -> Columns:
@@ -99,6 +109,13 @@ def table_typed(plan: Plan, typed: Sequence[str]) -> Columns:
               columns=some_of(names) or "()", tables=known)
         )  # fmt: skip
     return table
+
+
+def _span(column: Column, first: int, last: int) -> list[str]:
+    """Return the labels of declared cells from the first to the last one."""
+    if first > last and isinstance(column, Time):
+        return [*column.labels[first : column.declared_size], *column.labels[: last + 1]]
+    return [*column.labels[min(first, last) : max(first, last) + 1]]
 
 
 def _meant(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -11,7 +11,7 @@ import dpengine as dpe
 from dpengine.bundle.write import pack
 from dpengine.cli.commands import main
 from dpengine.errors import ReleaseError
-from dpengine.spec.typed_names import cell_typed, columns_typed, labels_typed, table_typed
+from dpengine.spec.typed_names import cells_typed, columns_typed, labels_typed, table_typed
 
 SEX = {"name": "q1", "kind": "category", "values": ["1", "2"], "label": "Sex", "words": {"1": "male", "2": "female"}}
 AGE = {"name": "age=now", "kind": "number", "edges": [0, 18, 65, 120], "whole": True}
@@ -28,14 +28,16 @@ def test_a_table_is_named_by_its_columns_in_any_way(typed: list[str]) -> None:
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        ("q1=1", ("q1", "1")),
-        ("sex=Female", ("q1", "2")),
-        ("age=now=18–64", ("age=now", "[18, 65)")),
-        ("Age=now=(Missing)", ("age=now", "(missing)")),
+        ("q1=1", ("q1", ["1"])),
+        ("sex=Female", ("q1", ["2"])),
+        ("age=now=18–64", ("age=now", ["[18, 65)"])),
+        ("Age=now=(Missing)", ("age=now", ["(missing)"])),
+        ("age=now=65–120..18–64", ("age=now", ["[18, 65)", "[65, 120]"])),
+        ("age=now=0–17..(missing)", ("age=now", [*PLAN.column("age=now").labels])),
     ],
 )
 def test_a_cell_is_named_by_its_column_and_its_label(typed: str, meant: tuple[str, str]) -> None:
-    assert cell_typed(PLAN, typed) == meant
+    assert cells_typed(PLAN, typed) == meant
 
 
 @pytest.mark.parametrize(
@@ -49,7 +51,7 @@ def test_a_cell_is_named_by_its_column_and_its_label(typed: str, meant: tuple[st
 )
 def test_a_slip_names_the_nearest_one(typed: str, said: str) -> None:
     with pytest.raises(ReleaseError, match=said):
-        cell_typed(PLAN, typed)
+        cells_typed(PLAN, typed)
 
 
 def test_a_word_that_fits_several_names_is_taken_for_none() -> None:
