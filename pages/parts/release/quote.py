@@ -50,7 +50,7 @@ def ask_quotation(
     more: dict[str, Any] = {} if since is None else {"since": since}
     if number == PERCENT:
         group = st.selectbox(
-            _("Of whom"), groups_of(table), format_func=lambda each: group_in_words(plan, each), key=f"{key}-of"
+            _("Out of"), groups_of(table), format_func=lambda each: group_in_words(plan, each), key=f"{key}-of"
         )
         more["of"] = {name: where[name] for name in group if name in where}
     if since is None and table and st.checkbox(_("Difference from other cells"), key=f"{key}-differs"):
