@@ -29,12 +29,12 @@ from dpengine.noisy_number import NoisyNumber, correlation, from_replicates, par
 from dpengine.replicates import Basis, basis_from, basis_of, replicate
 from dpengine.replicates.draw import replicate_amounts
 from dpengine.results.result import Result
-from dpengine.spec.declared import alike
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import name_of, shown_labels
+from dpengine.spec.typed_names import column_typed, labels_typed
+from dpengine.spec.wording import name_of
 from dpengine.translation.catalogue import _, some_of
 
-__all__ = ["Combined", "Selection", "Statistic", "combine", "in_files"]
+__all__ = ["Combined", "Selection", "Statistic", "combine"]
 
 MAX_TABLES = 5  # tables that an error names
 
@@ -266,15 +266,9 @@ def _labels(plan: Plan, selection: Selection) -> _Labels:
     if not isinstance(selection, Mapping):
         raise ReleaseError(_("cells are chosen by the labels of each column, such as {example}", example=EXAMPLE))
     chosen = {}
-    known = dict.fromkeys(name for table in plan.marginals for name in table)
-    for name, given in selection.items():
-        if name not in known:
-            near = alike(str(name), known)
-            hint = _(" (did you mean {name}?)", name=near) if near else ""
-            text = _("no published table has a column {name}{hint}; there are {names}",
-                     name=repr(name), hint=hint, names=some_of(known))  # fmt: skip
-            raise ReleaseError(text)
-        labels = in_files(plan, name, given)
+    for typed, given in selection.items():
+        name = column_typed(plan, typed)
+        labels = labels_typed(plan, name, given)
         if not labels:
             raise ReleaseError(_("choose at least one value of {name!r}", name=name))
         if len(_codes(plan, name, labels)) < plan.column(name).size:
@@ -282,28 +276,11 @@ def _labels(plan: Plan, selection: Selection) -> _Labels:
     return chosen
 
 
-def in_files(plan: Plan, name: str, given: str | Sequence[str]) -> list[str]:
-    """Return the labels of a column as files have them, of labels that may be words for readers.
-
-    >>> sex = {"name": "sex", "kind": "category", "values": ["f", "m"], "words": {"f": "female", "m": "male"}}
-    >>> in_files(Plan(dataset="d", epsilon=1, columns=[sex], tables=[["sex"]]), "sex", ["female", "m", "(other)", "x"])
-    ['f', 'm', '(other)', 'x']
-    """
-    column = plan.column(name)
-    labels, words = column.labels, shown_labels(column)
-    meant = {word: label for word, label in zip(words, labels, strict=True) if words.count(word) == 1}
-    meant |= {label: label for label in labels}
-    return [meant.get(each, each) for each in ([given] if isinstance(given, str) else given)]
-
-
 def _codes(plan: Plan, name: str, labels: Sequence[str]) -> list[int]:
     """Return the places of some labels of a column, in order. Raises `ReleaseError` for an unknown one."""
     known = {label: place for place, label in enumerate(plan.column(name).labels)}
-    for label in labels:
-        if label not in known:
-            text = _("{name!r} has no cell {label!r}; it has {listed}", name=name, label=label, listed=some_of(known))
-            raise ReleaseError(text)
-    return sorted({known[label] for label in labels})
+    found = labels if known.keys() >= {*labels} else labels_typed(plan, name, labels)
+    return sorted({known[label] for label in found})
 
 
 def _both(plan: Plan, where: _Labels, of: _Labels) -> _Labels:

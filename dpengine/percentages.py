@@ -28,8 +28,8 @@ from dpengine.results.published_columns import NUMBERS, published_name
 from dpengine.results.spans import decimals_of
 from dpengine.results.views.published import PublishedTables
 from dpengine.spec.column import MISSING
-from dpengine.spec.wording import name_of
-from dpengine.translation.catalogue import _, some_of
+from dpengine.spec.typed_names import columns_typed, table_typed
+from dpengine.translation.catalogue import _
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +40,6 @@ COLUMNS = ("count", "percent", "low", "high")  # after those of labels
 HIDDEN = 99.999  # points between the limits of a percentage in a group that noise hides
 ROUNDING = 1e-5  # part of a group: a file has estimates with fewer decimals than a release
 MAX_DECIMALS = 4
-MAX_TABLES = 5  # tables that an error names
 
 
 def percentages(
@@ -48,9 +47,10 @@ def percentages(
 ) -> pd.DataFrame:
     """Return which percentage of its group each cell of a published table holds, with a 95 % interval.
 
-    `release` is a file, which is verified first, a `Release`, or what `published` returned. The percentages add up to
-    100 for each combination of the values of the columns `within`; by default, in the whole table. Unless `missing`,
-    cells without a value are left out, except in the columns `within`, and the others add up to 100.
+    `release` is a file, which is verified first, a `Release`, or what `published` returned. Columns go by
+    their names or by their labels for readers. The percentages add up to 100 for each combination of the values of the
+    columns `within`; by default, in the whole table. Unless `missing`, cells without a value are left out, except in
+    the columns `within`, and the others add up to 100.
 
     The data frame has the columns of labels, and ``count``, ``percent``, ``low`` and ``high``, in the order of the
     table. If the noise of a group is as large as the group, the limits are 0 and 100; where its published count is 0,
@@ -68,6 +68,7 @@ def percentages_of(
     """Return the percentages of a published table, as `percentages` does for a file."""
     import pandas as pd
 
+    within = columns_typed(release.plan, within)
     own = _published_table(release, table, within)
     group = tuple(name for name in own if name in within)
     axes = tuple(own.index(name) for name in (*group, *(name for name in own if name not in within)))
@@ -107,17 +108,8 @@ def decimals(frame: pd.DataFrame) -> int:
 
 def _published_table(release: PublishedTables, table: Sequence[str], within: Sequence[str]) -> Columns:
     """Return the published table of these columns, in its own order; raise `ReleaseError` if it has no percentages."""
-    plan, given = release.plan, (table, within)
-    if any(isinstance(each, str) for each in given):
-        raise ReleaseError(_("a table is given by the names of its columns, as a tuple or a list"))
-    own = plan.by_columns.get(frozenset(table))
-    if not own or len(own) != len(table):  # a column may be given twice
-        names = [*map(name_of, plan.marginals or [()])]
-        known = some_of(names, MAX_TABLES)
-        raise ReleaseError(
-            _("no table of these columns was published: {columns}; published are: {tables}",
-              columns=some_of(table) or "()", tables=known)
-        )  # fmt: skip
+    plan = release.plan
+    own = table_typed(plan, table)
     if not set(within) < set(own):
         raise ReleaseError(_("percentages are within some columns of the table, and not within all of them"))
     if (plan.tallies[plan.tally_of(own)].cells or 1) > 1:

@@ -20,10 +20,9 @@ from pages.parts.publish.outlook.trial import KEPT
 from pages.parts.publish.project import bar
 from pages.parts.publish.release_step import publish_step
 from pages.parts.release.view import show_release
-from pages.parts.shared import language
 from pages.parts.shared.example_plan import example_plan
 from pages.parts.shared.wording import plain, plain_name
-from pages.parts.visit import background_read, tour
+from pages.parts.visit import tour
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.column_checks import faulty
@@ -138,9 +137,7 @@ def _show_welcome() -> None:
             "strong as the ε that you choose: the smaller, the stronger. And it says honestly how exact each number is."
         )
     )
-    with st.container(horizontal=True):
-        tour.invite()
-        language.offer(background_read.drop_all)
+    tour.invite()
 
 
 def _whole_plan() -> tuple[Plan | None, str]:

@@ -196,7 +196,7 @@ def test_the_command_says_what_was_combined(tmp_path: Path) -> None:
     assert as_json["value"] == 990
     refused = run(main, ["combine", str(bundle), "twon=A"])
     assert refused.exit_code != 0
-    assert "'twon=A' must be a column of a published table" in refused.output
+    assert "no published table has a column 'twon' (did you mean town?)" in refused.output
 
 
 def test_labels_may_be_the_words_for_readers(tmp_path: Path) -> None:

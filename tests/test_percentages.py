@@ -222,7 +222,7 @@ def test_tables_with_means_have_percentages_of_their_counts() -> None:
 
 
 def test_what_has_no_percentages_is_refused() -> None:
-    result = released(plan([["town", "answer"]], "1"))
+    result = released(plan([["town", "answer"], ["change"]], "1"))
     for table, within, message in (
         (["town", "change"], [], "no table of these columns was published: town, change; published are: town × ans"),
         ([], [], "no table"),

@@ -96,6 +96,9 @@ def whole_plans(draw: st.DrawFn) -> Plan:
         "dataset": "any",
         "title": draw(st.one_of(st.just(""), TEXTS)),
         "notes": draw(st.sampled_from(["", "two\nlines", "<b>&</b>"])),
+        "nouns": draw(
+            st.sampled_from([{}, {"rows": "visits"}, {"rows": "Schüler/innen", "people": "patients’ (all)"}])
+        ),
         "epsilon": draw(st.sampled_from(EPSILONS)),
         "unit": unit,
         "rows_about": draw(st.sampled_from([None, 1, 50, 10**6])),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dpengine.array_types import Columns
 from dpengine.charts.cells import Cells
 from dpengine.charts.drawable import Drawable
+from dpengine.charts.forms import makes_spans
 from dpengine.exact import exact_text
 from dpengine.results.published_columns import Measure
 from dpengine.results.spans import MAX_WIDTH, decimals_of
+from dpengine.spec.declared import changed
+from dpengine.spec.domain import Column
+from dpengine.spec.numeric.number import Number
 from dpengine.spec.plan import Plan
 from dpengine.spec.time_column import HOURS, Time
 from dpengine.spec.wording import counted_noun, shown_labels
@@ -19,6 +23,7 @@ from dpengine.translation.catalogue import _, day, localised, mark, number, some
 __all__ = ["citation", "quotation", "quotation_of_several", "release_in_words"]
 
 MAX_LABELS = 12  # of a column, that a quotation names
+MIN_SPAN = 3  # neighbouring cells that a quotation names by the first and the last one
 
 
 def quotation(
@@ -122,17 +127,59 @@ def _quoted(what: str, numbers: Sequence[str], *, noisy: bool, counted: bool) ->
 
 
 def _cells_in_words(plan: Plan, chosen: Mapping[str, str | Sequence[str]]) -> str:
-    """Name the chosen cells by the headings and labels of their columns, such as 'sex: f, age: 18–64 or 65+'."""
+    """Name the chosen cells by the headings and labels of their columns, such as 'sex: f, age: 18–64 or (missing)'."""
     named = []
     for name, given in chosen.items():
         column = plan.column(name)
-        shown = dict(zip(column.labels, shown_labels(column), strict=True))
         chosen_labels = [given] if isinstance(given, str) else [*given]
         of_hours = isinstance(column, Time) and {*chosen_labels} <= {*HOURS}
-        labels = _hours_in_words(chosen_labels) if of_hours else [shown[label] for label in chosen_labels]
+        labels = _hours_in_words(chosen_labels) if of_hours else _labels_in_words(column, chosen_labels)
         listed = _(" or ").join(labels) if len(labels) <= MAX_LABELS else some_of(labels, MAX_LABELS)
         named.append(f"{column.heading}: {listed}")
     return ", ".join(named)
+
+
+def _labels_in_words(column: Column, chosen: Sequence[str]) -> list[str]:
+    """Return the chosen labels for readers, with three or more neighbours of an ordered column as one span.
+
+    >>> age = Number(name="age", edges=[0, 18, 30, 45, 65, 120], whole=True)
+    >>> _labels_in_words(age, ["[0, 18)", "[18, 30)", "[30, 45)", "(missing)"])
+    ['0–44', '(missing)']
+    >>> _labels_in_words(age, ["[18, 30)", "[30, 45)", "[65, 120]"])
+    ['18–29', '30–44', '65–120']
+    """
+    shown = shown_labels(column)
+    known = {label: place for place, label in enumerate(column.labels)}
+    places = [known[label] for label in chosen]
+    if not makes_spans(column):
+        return [shown[place] for place in places]
+    words = []
+    for run in _runs(column, sorted({*places})):
+        if len(run) < MIN_SPAN:
+            words += [shown[place] for place in run]
+        elif isinstance(column, Number):
+            words.append(_span_of_bins(column, run[0], run[-1]))
+        else:
+            words.append(_("{low} to {high}", low=shown[run[0]], high=shown[run[-1]]))
+    return words
+
+
+def _runs(column: Column, places: Iterable[int]) -> list[list[int]]:
+    """Return declared cells in runs of neighbours, and each other cell by itself."""
+    runs: list[list[int]] = []
+    for place in places:
+        if runs and runs[-1][-1] == place - 1 and place < column.declared_size:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    return runs
+
+
+def _span_of_bins(column: Number, first: int, last: int) -> str:
+    """Name neighbouring bins as one that is as wide as all of them."""
+    ends, top = (column.edges[first], column.edges[last + 1]), column.edges[-1]
+    wide = changed(column, edges=ends if ends[1] == top else (*ends, top), bins=None, levels={})
+    return shown_labels(wide)[0]
 
 
 def _hours_in_words(chosen: Sequence[str]) -> list[str]:

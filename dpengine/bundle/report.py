@@ -234,7 +234,7 @@ def _how_made(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "strategy": resolved(plan, [one.allocation for one in result.measured.marginals]).why,
         "day": made_on,
         "moment": _("{day}T{time}+00:00", day=made_on, time=result.created[11:19]),
-        "measured": [_rounded(entry) for entry in manifest["measurements"]],
+        "measured": [_rounded(plan, entry) for entry in manifest["measurements"]],
         "files": {
             entry["file"]: {
                 "name": _named(plan, entry["columns"]) or _("the number of {what} in all", what=counted_noun(plan)),
@@ -252,11 +252,11 @@ def _named(plan: Plan, columns: Sequence[str]) -> str:
     return " × ".join(columns) + (f" ({how})" if how else "")
 
 
-def _rounded(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _rounded(plan: Plan, entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return a measurement as shown to readers, with its scale and share of ε also rounded."""
     mechanism, scale, epsilon = entry["mechanism"], Fraction(entry["scale"]), Fraction(entry["epsilon"])
     return {
-        "what": _purpose(entry) or _measured(entry) or _("total"),
+        "what": _purpose(entry) or _measured(plan, entry) or _("total"),
         "mechanism": _(mechanism),
         "cells": number(entry["cells"]),
         "scale": localised(entry["scale"]),
@@ -267,10 +267,11 @@ def _rounded(entry: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _measured(entry: Mapping[str, Any]) -> str:
-    """Name a measured table; of people, if it was not one of rows."""
-    people_of = _("people by {columns}", columns=" × ".join(entry["columns"]))
-    return people_of if "cells_per_person" in entry else " × ".join(entry["columns"])
+def _measured(plan: Plan, entry: Mapping[str, Any]) -> str:
+    """Name a measured table; with what it counts, if that are not rows."""
+    named = " × ".join(entry["columns"])
+    counted = plan.nouns.people or _("people")
+    return _("{people} by {columns}", people=counted, columns=named) if "cells_per_person" in entry else named
 
 
 def _purpose(entry: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ Form = Literal["bars", "sorted", "lines", "map", "heatmap", "facets", "dots", "r
 MAX_LINES = 12  # categories that have a line each
 MIN_PERIODS = 3  # a line between only two points suggests a trend
 MAX_PERIODS = 4_000
+MIN_SPANNED = 4  # declared cells of a column, of which several but not all are a span
 MIN_UNORDERED = 5  # a shorter list may be in alphabetical order by chance
 YEARS = (1000, 2200)
 # Names of columns that count time, and the numbers that it may take; "hours" would be a duration.
@@ -106,6 +107,22 @@ def is_time(column: Column) -> bool:
     if YEARS[0] <= first and last <= YEARS[1]:
         return bool(words & {"year", "yr", "jahr", "decade"}) or (first >= 1800 and last <= 2100 and step in YEAR_STEPS)
     return any(word in words and low <= first and last <= high for word, (low, high) in PARTS.items())
+
+
+def makes_spans(column: Column) -> bool:
+    """Whether neighbouring cells of a column make a span that people name by its ends: ages, months, hours, codes.
+
+    >>> makes_spans(Category(name="grade", values=["1", "2", "3", "4", "5"]))
+    True
+    >>> makes_spans(Category(name="size", values=["small", "medium", "large", "huge", "other size"]))
+    False
+    """
+    if column.declared_size < MIN_SPANNED:
+        return False
+    if not isinstance(column, Category):
+        return True
+    codes = not column.words and all(re.search(r"\d", value) for value in column.values)
+    return has_order(column) and (codes or column.source == "standard")
 
 
 def has_order(column: Column) -> bool:

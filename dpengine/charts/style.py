@@ -162,7 +162,8 @@ def _named_hours(labels: Sequence[str], every: int) -> dict[str, object]:
     if sum(map(_is_hour, labels)) != HOURS_OF_A_DAY:
         return {}
     named = [label for k, label in enumerate(labels) if not _is_hour(label) or k % every == 0]
-    return {"tickvals": named, "ticktext": [_beginning(label) for label in named]}
+    # *Other* and *missing* are next to each other, and would overlap at an angle between these.
+    return {"tickvals": named, "ticktext": [_beginning(label) for label in named], "autotickangles": [0, 90]}
 
 
 def _is_hour(label: str) -> bool:

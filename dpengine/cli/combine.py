@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpengine.cli.common import faults, json_option, read_file, say
-from dpengine.errors import ReleaseError
-from dpengine.translation.catalogue import some_of
+
+if TYPE_CHECKING:
+    from dpengine.spec.plan import Plan
 
 __all__ = ["combine"]
 
@@ -40,20 +41,15 @@ def combine(
 ) -> None:  # fmt: skip
     """Add up cells of a table in BUNDLE, with a 95 % interval.
 
-    Labels are those of the published tables, such as region=North, or the words for them in the report. Several labels
-    of a column count together; of columns that are not named, all cells count. Bundles are verified first. Nothing is
-    spent: only published numbers are used.
+    Columns and labels are those of the published tables, such as region=North, or the words for them in the report.
+    Several labels of a column count together, as do all from one to another, such as hour=07:00..09:00; of columns that
+    are not named, all cells count. Bundles are verified first. Nothing is spent: only published numbers are used.
     """
     from dpengine.bundle.quotation import quotation_of_several, release_in_words
     from dpengine.combine import combine as combined
-    from dpengine.combine import in_files
 
     release = read_file(bundle)
-    names = dict.fromkeys(name for table in release.plan.marginals for name in table)
-    cells, group, others = (
-        {name: in_files(release.plan, name, labels) for name, labels in _selection(names, each).items()}
-        for each in (where, of, minus)
-    )
+    cells, group, others = (_selection(release.plan, each) for each in (where, of, minus))
     more: dict[str, Any] = {
         "of": group if of or of_all else None,
         "minus": others if minus else None,
@@ -71,15 +67,11 @@ def combine(
     say(quotation_of_several(release.plan, (number.value, number.low, number.high), cells, since=named, **more))
 
 
-def _selection(names: Iterable[str], texts: Sequence[str]) -> dict[str, list[str]]:
-    """Return the labels by column of texts such as ``region=North``; a name may hold an equals sign itself."""
+def _selection(plan: Plan, texts: Sequence[str]) -> dict[str, list[str]]:
+    """Return the labels by column of texts such as ``region=North``."""
+    from dpengine.spec.typed_names import cells_typed
+
     chosen: dict[str, list[str]] = {}
-    for text in texts:
-        name = max((each for each in names if text.startswith(f"{each}=")), key=len, default=None)
-        if name is None:
-            raise ReleaseError(
-                f"{text!r} must be a column of a published table, an equals sign and a label, such as region=North; "
-                f"there are {some_of(names)}"
-            )
-        chosen.setdefault(name, []).append(text[len(name) + 1 :])
+    for name, labels in (cells_typed(plan, text) for text in texts):
+        chosen.setdefault(name, []).extend(labels)
     return chosen

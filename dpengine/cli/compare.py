@@ -13,8 +13,12 @@ import click
 from dpengine.cli.common import check_output, faults, json_option, read_file, say, writing
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpengine.array_types import Columns
     from dpengine.compare import NotCompared
     from dpengine.export import Published
+    from dpengine.spec.plan import Plan
 
 __all__ = ["compare"]
 
@@ -24,6 +28,7 @@ MAX_SHOWN = 10  # changes that are printed for each table
 @click.command()
 @click.argument("before", type=click.Path(path_type=Path))
 @click.argument("after", type=click.Path(path_type=Path))
+@click.argument("columns", nargs=-1, metavar="[COLUMN]...")
 @click.option(
     "-o",
     "--output",
@@ -32,28 +37,32 @@ MAX_SHOWN = 10  # changes that are printed for each table
 )
 @json_option
 @faults
-def compare(before: Path, after: Path, output: Path | None, as_json: bool) -> None:
+def compare(before: Path, after: Path, columns: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     """Show what changed from one bundle to a later one.
 
-    Changes beyond the noise of both are listed, those that are largest beside it first, and what is not compared. Both
-    files are verified first. Nothing is spent: only published numbers are used.
+    Changes beyond the noise of both are listed, those that are largest beside it first, and what is not compared: of
+    all tables that both have, or of the one with the given columns, named as in the files or in the report. Both files
+    are verified first. Nothing is spent: only published numbers are used.
     """
     import pandas as pd
 
     from dpengine import safe_csv
     from dpengine.compare import COLUMNS, decimals, largest_first, not_compared
     from dpengine.compare import compare as compared
+    from dpengine.spec.typed_names import table_typed
     from dpengine.spec.wording import name_of
 
     if output is not None:
         check_output(output, before)
         check_output(output, after)
     both = read_file(before), read_file(after)
-    tables, changes = {}, compared(*both)
+    wanted = [table_typed(both[1].plan, columns)] if columns else None
+    tables, said, changes = {}, {}, compared(*both, wanted)
     for table, frame in changes.items():
         cells = [" × ".join(row) or "total" for row in frame.iloc[:, : len(table)].to_numpy().tolist()]
+        said[name_of(table)] = _cells_in_words(both[1].plan, table, frame)
         tables[name_of(table)] = frame[[*COLUMNS]].assign(table=name_of(table), cell=cells)[["table", "cell", *COLUMNS]]
-    left_out = not_compared(*both)
+    left_out = [each for each in not_compared(*both) if wanted is None or _is_of(each, wanted[0])]
     if output is not None:
         from dpengine.changes_page import changes_page  # charts take a while to load
 
@@ -70,7 +79,7 @@ def compare(before: Path, after: Path, output: Path | None, as_json: bool) -> No
         return
     say(f"from {_release_in_words(both[0])} to {_release_in_words(both[1])}")
     for name, frame in tables.items():
-        changed = largest_first(frame[frame["beyond_noise"]])
+        changed = largest_first(frame.assign(said=said[name])[frame["beyond_noise"]])
         first = "; those that are largest beside their noise:" if len(changed) > MAX_SHOWN else ""
         say(f"{name}: {len(changed):,} of {len(frame):,} changes are beyond the noise{first}")
         for each in changed.head(MAX_SHOWN).to_dict("records"):
@@ -78,7 +87,7 @@ def compare(before: Path, after: Path, output: Path | None, as_json: bool) -> No
             form = f",.{0 if counted else decimals(each['low'], each['high'])}f"
             old, new = (format(each[name], form) for name in ("before", "after"))
             change, low, high = (format(each[name], f"+{form}") for name in ("change", "low", "high"))
-            what = each["cell"] if counted else f"{each['cell']}, {each['number']}"
+            what = each["said"] if counted else f"{each['said']}, {each['number']}"
             say(f"  {what}: {old} to {new}, a change of {change} ({low} to {high})")
         if len(changed) > MAX_SHOWN:
             say(f"  and {len(changed) - MAX_SHOWN:,} more")
@@ -96,6 +105,20 @@ def _release_in_words(release: Published) -> str:
     return (
         f"{release.plan.title or manifest['dataset']}, {manifest['created'][:10]}, release {manifest['release_id'][:8]}"
     )
+
+
+def _cells_in_words(plan: Plan, table: Columns, changes: pd.DataFrame) -> list[str]:
+    """Name the cells of changes by the words for readers."""
+    from dpengine.spec.wording import shown_labels
+
+    words = [dict(zip(column.labels, shown_labels(column), strict=True)) for column in map(plan.column, table)]
+    rows = changes.iloc[:, : len(table)].to_numpy().tolist()
+    return [" × ".join(known[label] for known, label in zip(words, row, strict=True)) or "total" for row in rows]
+
+
+def _is_of(left_out: NotCompared, table: Columns) -> bool:
+    """Return whether what is not compared is of this table."""
+    return left_out.column in table if left_out.table is None else {*left_out.table} == {*table}
 
 
 def _rows(left_out: Iterable[NotCompared]) -> Iterator[tuple[str, str, str, str]]:

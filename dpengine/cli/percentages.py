@@ -14,6 +14,7 @@ from dpengine.translation.catalogue import speaking
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dpengine.array_types import Columns
     from dpengine.export import Published
 
 __all__ = ["percentages"]
@@ -42,37 +43,40 @@ def percentages(
 
     A 95 % interval is that of each percentage by itself.
 
-    The table is named by its columns, in any order. The bundle is verified first. Nothing is spent: only published
-    numbers are used.
+    The table is named by its columns, in any order, as in the files or in the report. The bundle is verified first.
+    Nothing is spent: only published numbers are used.
     """
     from dpengine.percentages import COLUMNS, decimals, percentages_of
+    from dpengine.spec.typed_names import columns_typed, table_typed
+    from dpengine.spec.wording import shown_labels
 
     if output is not None:
         check_output(output, bundle)
     release = read_file(bundle)
-    frame = percentages_of(release, columns, within=within, missing=not without_missing)
+    table, within = table_typed(release.plan, columns), tuple(columns_typed(release.plan, within))
+    frame = percentages_of(release, table, within=within, missing=not without_missing)
     if output is not None:
         with writing(output):
-            output.write_bytes(_file(release, frame, columns, within, output.suffix))
+            output.write_bytes(_file(release, frame, table, within, output.suffix))
     if as_json:
         click.echo(frame.to_json(orient="records", force_ascii=False))
         return
     digits = decimals(frame)
+    said = [dict(zip(column.labels, shown_labels(column), strict=True)) for column in map(release.plan.column, table)]
     for each in json.loads(frame.to_json(orient="records")):
-        cell = " × ".join(str(label) for name, label in each.items() if name not in COLUMNS)
+        labels = (label for name, label in each.items() if name not in COLUMNS)
+        cell = " × ".join(words[label] for words, label in zip(said, labels, strict=True))
         percent = "–" if each["percent"] is None else f"{each['percent']:.{digits}f} %"
         say(f"{cell}: {percent} ({each['low']:.{digits}f} to {each['high']:.{digits}f})")
 
 
-def _file(
-    release: Published, frame: pd.DataFrame, columns: tuple[str, ...], within: tuple[str, ...], suffix: str
-) -> bytes:
+def _file(release: Published, frame: pd.DataFrame, table: Columns, within: tuple[str, ...], suffix: str) -> bytes:
     """Return percentages as a workbook, or as CSV."""
     if suffix.lower() == ".xlsx":
         from dpengine.bundle.percentages_workbook import percentages_workbook
         from dpengine.percentages import decimals
 
-        table, release_id = release.plan.by_columns[frozenset(columns)], str(release.manifest["release_id"])
+        release_id = str(release.manifest["release_id"])
         with speaking(release.plan.language):
             return percentages_workbook(release.plan, table, within, frame, release_id, digits=decimals(frame))
     from dpengine import safe_csv

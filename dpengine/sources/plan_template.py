@@ -21,6 +21,7 @@ dataset: {dataset}          # whose budget is spent; keep the name for as long a
 epsilon: "1"                # what the whole release costs
 unit: {{rows: 1}}             # one row is one person; or {{id: column_that_names_the_person, rows: 3}}
 # rows_about: 10000         # rough public size, for previews and warnings
+# nouns: {{rows: visits}}     # what the rows are, in the plural, for charts and the report; else people
 # If nobody can list the values of a column, write   values: found, among: {{pattern: "#####"}}   (# is a digit): a
 # release finds those that many people have, for a quarter of ε. Bins of a number are found, for a tenth of ε, by
 #   from: 0, to: 5000, step: 10, bins: 20   instead of edges.

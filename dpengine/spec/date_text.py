@@ -47,6 +47,7 @@ TO = r"\s*(?:\bto\b|–|—)\s*"
 _DAY = r"[0-9]{4}(?:-[0-9]{1,2}(?:-[0-9]{1,2})?)?|[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}"
 _SPAN = re.compile(rf"({_DAY})(?:{TO}({_DAY}))?\s+by\s+(day|week|month|quarter|year)s?", re.IGNORECASE)
 _CLOCK = re.compile(r"(.*?)\s*,\s*clock\s+of\s+(\S+)\s*", re.IGNORECASE | re.DOTALL)
+_ISO = re.compile(r"ISO(?: ?8601)?|2024-12-31(?:[T ]18:30(?::00)?Z?)?", re.IGNORECASE)
 _PART = re.compile(r"by\s+(hour|weekday)s?(?:\s+of\s+(\S.*))?", re.IGNORECASE | re.DOTALL)
 
 
@@ -138,7 +139,13 @@ def _span_text(column: Mapping[str, Any]) -> str:
 
 
 def read_pattern(written: str) -> str:
-    """Return the strptime pattern of a sample, or of itself. Raises ValueError with the samples."""
+    """Return the strptime pattern of a sample, or of itself. Raises ValueError with the samples.
+
+    >>> read_pattern("31/12/2024"), read_pattern("2024-12-31 18:30"), read_pattern("%d/%m/%y")
+    ('%d/%m/%Y', '', '%d/%m/%y')
+    """
+    if _ISO.fullmatch(written):
+        return ""
     if len(written) > 1 and written[0] == written[-1] == '"':
         return written[1:-1].replace('""', '"')
     for pattern, sample in DATE_FORMATS.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cached_property
@@ -25,6 +26,7 @@ __all__ = [
     "Language",
     "Line",
     "Name",
+    "Nouns",
     "NumberFormat",
     "Text",
     "Texts",
@@ -268,3 +270,30 @@ class About(Declared):
     period: ShortLine = Field(default="", description="the time that the data describe")
     licence: ShortLine = ""
     cite_as: ShortLine = ""
+
+
+MAX_NOUN = 40
+_IN_NOUNS = " -'’/()"
+
+
+def _a_noun(text: str) -> str:
+    """Return a noun without blanks around it. No sign is allowed that marks up a text on pages or in charts."""
+    noun = text.strip()
+    if noun and not (noun[0].isalpha() and all(c in _IN_NOUNS or unicodedata.category(c)[0] in "LMN" for c in noun)):
+        raise ValueError(_("a noun has letters, digits, blanks and {signs} only, and begins with a letter: {example}",
+                           signs=" ".join(_IN_NOUNS[1:]), example=_("visits")))  # fmt: skip
+    return noun
+
+
+Noun = Annotated[Line, at_most(MAX_NOUN), AfterValidator(_a_noun)]
+
+
+class Nouns(Declared):
+    """What is counted, in the owner's words and in the plural: what the rows are, and whom the ID column identifies.
+
+    >>> Nouns(rows="visits", people="patients")
+    Nouns(rows='visits', people='patients')
+    """
+
+    rows: Noun = ""
+    people: Noun = ""

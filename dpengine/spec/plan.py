@@ -23,7 +23,7 @@ from dpengine.errors import Fault, PlanError
 from dpengine.exact import ExactLike, exact_text, rational
 from dpengine.spec import codebook, strict_yaml
 from dpengine.spec.categories.resolution import Resolution, coarser_columns
-from dpengine.spec.declared import About, Declared, Language, Line, Text, Whole, changed
+from dpengine.spec.declared import About, Declared, Language, Line, Nouns, Text, Whole, changed
 from dpengine.spec.domain import Amount, Column, cells_payload, plan_entry
 from dpengine.spec.limits import MAX_TABLES, check_columns, check_declared
 from dpengine.spec.numeric.amount_squares import with_squares
@@ -31,7 +31,7 @@ from dpengine.spec.numeric.association import Association
 from dpengine.spec.plan_checks import check_different, check_not_found, check_tables, with_knots
 from dpengine.spec.plan_parts import WithParts
 from dpengine.spec.published_table import Each, PublishedTable, read_table
-from dpengine.spec.summed_levels import finest_of
+from dpengine.spec.summed_levels import CoarserLevels, WithSummedLevels
 from dpengine.spec.tallies import WithTallies
 from dpengine.translation.catalogue import ENGLISH, _, mark, number
 
@@ -62,7 +62,6 @@ def _names_a_budget(dataset: str) -> str:
 
 Dataset = Annotated[Line, AfterValidator(_names_a_budget)]
 Strategy = Literal["auto", "direct", "optimised", "adaptive"]
-CoarserLevels = Literal["summed"]
 Epsilon = Annotated[Fraction, BeforeValidator(exact_epsilon), PlainSerializer(exact_text)]
 
 
@@ -81,7 +80,7 @@ class Unit(Declared):
         return self
 
 
-class Plan(WithTallies, WithParts, Declared):
+class Plan(WithTallies, WithParts, WithSummedLevels, Declared):
     """A release before it is made: the columns with their public domains, the tables, the privacy unit and ε.
 
     >>> plan = Plan(dataset="clinic", epsilon="1/2", columns=[{"name": "smokes", "kind": "yesno"}], tables=[["smokes"]])
@@ -93,6 +92,7 @@ class Plan(WithTallies, WithParts, Declared):
     notes: Text = ""
     language: Language = ENGLISH
     about: About = About()
+    nouns: Nouns = Nouns()
     dataset: Dataset
     epsilon: Epsilon
     unit: Unit = Unit()
@@ -108,8 +108,8 @@ class Plan(WithTallies, WithParts, Declared):
             self, *, dataset: str, epsilon: ExactLike, columns: Sequence[Column | Mapping[str, Any]],
             tables: Sequence[Sequence[str] | PublishedTable | Mapping[str, Any]] | Each | Mapping[str, int],
             unit: Unit | Mapping[str, Any] = ..., title: str = ..., notes: str = ..., language: str = ...,
-            about: About | Mapping[str, str] = ..., rows_about: int | None = ..., strategy: Strategy = ...,
-            coarser_levels: CoarserLevels | None = ...,
+            about: About | Mapping[str, str] = ..., nouns: Nouns | Mapping[str, str] = ...,
+            rows_about: int | None = ..., strategy: Strategy = ..., coarser_levels: CoarserLevels | None = ...,
         ) -> None: ...  # fmt: skip
 
     @field_validator("tables", mode="before")
@@ -229,10 +229,7 @@ class Plan(WithTallies, WithParts, Declared):
 
     @cached_property
     def supports(self) -> tuple[tuple[str, ...], ...]:
-        """The tables that must be estimated: each published one, or those with its amounts as further columns.
-
-        Each has one amount, or the two of an association.
-        """
+        """The tables to estimate: each published one, or it with each of its amounts, or the two of an association."""
         wanted: list[tuple[str, ...]] = []
         for table in self.marginals:
             pairs = dict.fromkeys(tuple(sorted((each.of, each.on))) for each in self.associations(table))
@@ -278,25 +275,6 @@ class Plan(WithTallies, WithParts, Declared):
     def resolution(self) -> Resolution:
         """The levels at which columns are used."""
         return Resolution(self._by_name, self._used, summed=self.coarser_levels == "summed")
-
-    @property
-    def finest(self) -> Plan:
-        """The plan of what is measured: each table at the finest levels in use, where coarser levels are their sums.
-
-        It is the plan itself unless coarser levels are `summed`.
-        """
-        if self.coarser_levels is None or not self.resolution.chains:
-            return self
-        own = {
-            name: getattr(self, name) for name in type(self).model_fields if name not in ("tables", "coarser_levels")
-        }
-        if all(getattr(self._finest, name) is value for name, value in own.items()):
-            return self._finest
-        return self._finest.model_copy(update=own)  # a copy of a plan at another ε keeps what the old one made
-
-    @cached_property
-    def _finest(self) -> Plan:
-        return finest_of(self)
 
     @cached_property
     def released(self) -> tuple[str, ...]:
@@ -355,25 +333,20 @@ class Plan(WithTallies, WithParts, Declared):
         except ValueError as error:
             raise PlanError(Fault(("epsilon",), str(error))) from None
 
-    def as_decided(self, decided: Plan) -> Plan:
-        """Return the plan with the strategy, and the way to make coarser levels, of the `decided` one."""
-        return changed(self, strategy=decided.strategy, coarser_levels=decided.coarser_levels)
-
     @property
     def key(self) -> str:
         """The identity of what the plan publishes.
 
-        Texts for readers (title, notes, language, publisher, labels and words of columns) do not change it. Nor do the
-        name of the dataset, the rough size, provenance and the order of columns and tables. The order of cells does,
-        since cells are published in that order.
+        Texts for readers (title, notes, language, publisher, nouns, labels and words of columns) do not change it. Nor
+        do the name of the dataset, the rough size, provenance and the order of columns and tables. The order of cells
+        does, since cells are published in that order.
         """
         ranges = ["ranges", *(self.ranged[0] if len(self.ranged) == 1 else sorted(self.ranged))] if self.ranged else []
         distinct = [["distinct", each.cells, *sorted(one)] for each in self._tallies if each.cells
                     for one in each.plan.marginals]  # fmt: skip
         strategy = "direct" if self.strategy == "auto" else self.strategy
         tables = map(sorted, dict.fromkeys((*self.marginals, *self.supports)))
-        summed = [["coarser_levels", self.coarser_levels]] if self.coarser_levels is not None else []
-        return self.identity(strategy, ranges, *distinct, *tables, *self.weights_payload, *summed)
+        return self.identity(strategy, ranges, *distinct, *tables, *self.weights_payload, *self.summed_payload)
 
     def identity(self, *measured: object) -> str:
         """Return the SHA-256 of ε, the unit, the cells of all used columns and `measured`, JSON values in any order."""

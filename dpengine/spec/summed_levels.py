@@ -9,7 +9,8 @@ levels, like any other plan, and publish coarser ones as sums of these (`measure
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, cast
 
 from dpengine.array_types import Columns
 from dpengine.spec.declared import changed
@@ -20,7 +21,45 @@ from dpengine.translation.catalogue import _
 if TYPE_CHECKING:
     from dpengine.spec.plan import Plan
 
-__all__ = ["check_summed", "finest_of", "may_be_summed"]
+__all__ = ["CoarserLevels", "WithSummedLevels", "check_summed", "may_be_summed"]
+
+CoarserLevels = Literal["summed"]
+
+
+class WithSummedLevels:
+    """The part of a `Plan` that knows whether its coarser levels are sums."""
+
+    @property
+    def _plan(self) -> Plan:
+        return cast("Plan", self)
+
+    @property
+    def finest(self) -> Plan:
+        """The plan of what is measured: each table at the finest levels in use, where coarser levels are their sums.
+
+        It is the plan itself unless coarser levels are `summed`.
+        """
+        plan = self._plan
+        if plan.coarser_levels is None or not plan.resolution.chains:
+            return plan
+        same = type(plan).model_fields.keys() - {"tables", "coarser_levels"}
+        own = {name: getattr(plan, name) for name in same}
+        if all(getattr(self._finest, name) is value for name, value in own.items()):
+            return self._finest
+        return self._finest.model_copy(update=own)  # a copy of a plan at another ε keeps what the old one made
+
+    @cached_property
+    def _finest(self) -> Plan:
+        return _at_finest_levels(self._plan)
+
+    @property
+    def summed_payload(self) -> list[object]:
+        """The part of a plan's identity that says how coarser levels are made: nothing if *auto* may decide."""
+        return [] if self._plan.coarser_levels is None else [["coarser_levels", self._plan.coarser_levels]]
+
+    def as_decided(self, decided: Plan) -> Plan:
+        """Return the plan with the strategy, and the way to make coarser levels, of the `decided` one."""
+        return changed(self._plan, strategy=decided.strategy, coarser_levels=decided.coarser_levels)
 
 
 def may_be_summed(plan: Plan) -> bool:
@@ -44,8 +83,8 @@ def check_summed(plan: Plan) -> None:
         )
 
 
-def finest_of(plan: Plan) -> Plan:
-    """Return the plan of what is measured for `plan`: itself, unless its coarser levels are sums.
+def _at_finest_levels(plan: Plan) -> Plan:
+    """Return the plan of what is measured for `plan`.
 
     A table is as important as the most important one among its sums.
 
@@ -57,8 +96,6 @@ def finest_of(plan: Plan) -> Plan:
     >>> plan.finest.marginals
     (('age',), ('age', 'ill'))
     """
-    if plan.coarser_levels is None or not plan.resolution.chains:
-        return plan
     weights: dict[frozenset[str], tuple[Columns, Decimal]] = {}
     for table, listed in zip(plan.marginals, plan.listed, strict=True):
         columns = plan.resolution.finest(table)

@@ -188,9 +188,20 @@ def level_in_words(plan: Plan, name: str) -> str:
 
 
 def noun(plan: Plan, table: Columns = ()) -> str:
-    """Name the unit in which `table` is counted: people, or rows if a person may have several."""
+    """Name the unit in which `table` is counted: people, or rows if a person may have several.
+
+    The plan may have nouns of its own for both. Where a row is a person, either names them.
+
+    >>> plan = Plan(dataset="d", epsilon=1, nouns={"rows": "visits"}, columns=[{"name": "a", "kind": "yesno"}],
+    ...             tables=[["a"]])
+    >>> noun(plan)
+    'visits'
+    """
     tally = plan.tallies[plan.tally_of(table)]
-    return _("people") if tally.bound == 1 or tally.cells is not None else _("rows")
+    if tally.bound > 1 and tally.cells is None:
+        return plan.nouns.rows or _("rows")
+    rows = plan.nouns.rows if plan.unit.id is None else ""
+    return rows or plan.nouns.people or _("people")
 
 
 def counted_noun(plan: Plan) -> str:
@@ -204,7 +215,9 @@ def counted_noun(plan: Plan) -> str:
     first = plan.tallies[0]
     if plan.unit.id is None or first.bound == 1:
         return noun(plan)
-    return _("kept rows") if first.cells is None else _("counted cells of people")
+    if first.cells is None:
+        return _("kept {rows}", rows=plan.nouns.rows or _("rows"))
+    return _("counted cells of {people}", people=noun(plan))
 
 
 def counted_how(plan: Plan, table: Columns) -> str:
@@ -218,7 +231,7 @@ def counted_how(plan: Plan, table: Columns) -> str:
     cells = plan.tallies[plan.tally_of(table)].cells if table else None
     if cells is None:
         return ""
-    return plural("people, each in one cell", "people, each in at most {n} cells", cells)
+    return plural("{people}, each in one cell", "{people}, each in at most {n} cells", cells, people=noun(plan, table))
 
 
 # Manifests contain these sentences in English; `verify` compares them letter by letter.
@@ -267,6 +280,13 @@ kept rows: the table may hold more.
         return ""
     if plan.tallied:
         return persons_counted(plan)
+    if plan.nouns.rows or plan.nouns.people:
+        return _(
+            "Of the {people} (column {id}), at most {n} {rows} each were kept, chosen at random. All counts, totals "
+            "and intervals are of kept {rows}: the table may hold more.",
+            people=plan.nouns.people or _("people"), rows=plan.nouns.rows or _("rows"), n=number(plan.unit.rows),
+            id=plan.unit.id,
+        )  # fmt: skip
     return plural(
         "Of each person (column {id}), at most one row was kept, chosen at random. All counts, totals and intervals "
         "are of kept rows: the table may hold more.",
@@ -349,8 +369,18 @@ def found_in_words(plan: Plan) -> str:
 
 def unit_in_words(plan: Plan) -> str:
     """Say whom or what the release protects, as its manifest does."""
+    rows, people = plan.nouns.rows, plan.nouns.people
     if plan.unit.id is None:
-        return _("one row, which stands for one person")
+        rows = rows or people
+        return _("one row of a table of {rows}", rows=rows) if rows else _("one row, which stands for one person")
+    if people:
+        return plural(
+            "one of the {people}, named by the column {id}, with at most {n} row; rows beyond that were left out",
+            "one of the {people}, named by the column {id}, with at most {n} rows; rows beyond that were left out",
+            plan.unit.rows,
+            people=people,
+            id=plan.unit.id,
+        )
     if plan.unit.rows == 1:
         return _(
             "one person, named by the column {id}, with at most one row; rows beyond that were left out",

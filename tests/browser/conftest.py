@@ -47,7 +47,7 @@ def visitor(chromium: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def new_page(chromium: Browser, visitor: BrowserContext, address: str) -> Iterator[NewPage]:
-    """Return a function that opens the app in a new tab; as a `stranger`, in a browser with cookies of its own.
+    """Return a function that opens the app in a new tab; for a `stranger`, in another browser, of the given language.
 
     The test fails if a page asks another server for anything. All tabs are closed after it.
     """
@@ -62,10 +62,11 @@ def new_page(chromium: Browser, visitor: BrowserContext, address: str) -> Iterat
         page.on("console", lambda line: faults.append(line.text) if "Content Security Policy" in line.text else None)
 
     def opened(
-        path: str = "/", *, width: int = 1280, height: int = 800, dark: bool = False, stranger: bool = False
-    ) -> Page:
+        path: str = "/", *, width: int = 1280, height: int = 800, dark: bool = False, stranger: bool = False,
+        locale: str = "en-US",
+    ) -> Page:  # fmt: skip
         if stranger:
-            strangers.append(chromium.new_context())
+            strangers.append(chromium.new_context(locale=locale))
             strangers[-1].on("page", watch)
         page = (strangers[-1] if stranger else visitor).new_page()
         page.set_viewport_size({"width": width, "height": height})

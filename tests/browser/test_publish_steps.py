@@ -139,6 +139,19 @@ def test_a_phone_stays_where_it_was_when_a_step_opens(new_page: NewPage) -> None
     assert page.evaluate(place) <= before + 1, "not at the end of the page"
 
 
+def test_a_german_browser_begins_in_german_and_keeps_another_choice(new_page: NewPage) -> None:
+    page = new_page(stranger=True, locale="de-AT")
+    spoken = page.locator("html")
+    expect(spoken).to_have_attribute("lang", "de")
+    assert "language" not in {cookie["name"] for cookie in page.context.cookies()}, "nothing was chosen"
+    press(page.get_by_role("button", name="Deutsch"))
+    press(page.get_by_role("button", name="English"))
+    expect(spoken).to_have_attribute("lang", "en")
+    page.reload()
+    expect(page.get_by_role("button", name="Take the five-minute tour")).to_be_visible()
+    expect(spoken).to_have_attribute("lang", "en")
+
+
 def test_another_language_keeps_what_was_chosen(new_page: NewPage, tmp_path: Path) -> None:
     """A browser tells a choice by its words, which are other ones now."""
     page = new_page(width=390, height=844, dark=True, stranger=True)  # the language stays in its cookies

@@ -340,8 +340,7 @@ def _wrong_half_widths(entries: Iterable[TableEntry], plan: Plan, marginals: lis
     for entry in entries:
         if tuple(entry.columns) not in published:
             continue  # which is reported where tables are compared with the plan
-        half_width = error_of(tuple(entry.columns)).half_width()
-        if not _is_near(entry.half_width_95, half_width):
+        if not _is_near(entry.half_width_95, error_of(tuple(entry.columns)).half_width()):
             yield _OTHER_HALF_WIDTH.format(file=entry.file)
 
 
@@ -372,8 +371,7 @@ def level_half_widths(checked: Manifest, plan: Plan) -> dict[Columns, Floats]:
             half_widths |= {table: errors.half_widths(table) for table, kind in kinds.items() if kind == ("levels", k)}
     if plan.finest is not plan and estimator(plan) is Estimator.LEAST_SQUARES and allocations:
         sums = SumErrors(plan, least_squares(plan.finest, allocations), allocations)
-        coarser = (table for table in plan.marginals if plan.resolution.finest(table) != table)
-        half_widths |= {table: sums.half_widths(table) for table in coarser}
+        half_widths |= {t: sums.half_widths(t) for t in plan.marginals if plan.resolution.finest(t) != t}
     return half_widths
 
 

@@ -15,6 +15,7 @@ from dpengine.spec import strict_yaml
 from dpengine.spec.limits import MAX_TABLE_CELLS, MAX_TABLE_COLUMNS
 from dpengine.spec.published_table import PublishedTable
 from dpengine.translation.catalogue import _, language, mark, number, plural, some_of
+from pages.parts.publish.noun_box import ask_noun
 from pages.parts.publish.person_ids import ids_by_rows, published_ids, unsuspected
 from pages.parts.publish.table_questions import offer_to_skip_a_row
 from pages.parts.publish.tables import levels_box
@@ -50,6 +51,7 @@ def choose_columns() -> None:
     _ask_which_matter()
     _ask_how_published()
     _ask_for_more()
+    ask_noun("rows")
     tables = published(visit().entries)
     _warn()
     _sizes(tables)
@@ -261,6 +263,7 @@ def _load_plan() -> None:
         if background_read.read("fits", lambda _job: _fits(table, plan), table, question=plan.key, doing=doing) is None:
             return
         visit().refresh(plan_form.from_plan(plan), lambda: _("load a plan"))
+        visit().made_before = True
         visit().settle(*STEPS)
         st.rerun()
 

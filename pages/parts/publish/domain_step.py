@@ -10,11 +10,11 @@ from typing import Any
 
 import streamlit as st
 
-from dpengine.sources.mixed import ZONED
 from dpengine.spec.categories.tree import MARK
 from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _, mark, plural, some_of
 from pages.parts.publish import codebook_box
+from pages.parts.publish.clock_box import ask_clock
 from pages.parts.publish.column_card import ask_column, guessed_kind
 from pages.parts.publish.grid import show_grid
 from pages.parts.publish.outlook import fit
@@ -34,7 +34,6 @@ from pages.parts.visit.plan.column_entry import (
 )
 from pages.parts.visit.plan.table_measures import level_of
 from pages.parts.visit.plan.tables import tables_of, used
-from pages.parts.visit.plan.times_entry import table_column
 from pages.parts.visit.state import visit
 
 __all__ = ["declare_columns", "summary"]
@@ -50,8 +49,8 @@ BY = {
     "year": mark("by year, {first} to {last}"),
 }
 UNWRITTEN = mark(
-    "say how its dates are written: add “, written 31/12/2024”, or with a time “, written 31/12/2024 18:30”, to its "
-    "cell, or choose this column below"
+    "say how its dates are written: add “, written 2024-12-31”, “, written 31/12/2024” or, with a time, “, written "
+    "31/12/2024 18:30” to its cell, or choose this column below"
 )
 HOW_TO_WRITE = mark(
     """\
@@ -99,7 +98,7 @@ def declare_columns() -> None:
         show_grid()
     open_columns = faulty()
     _say_what_is_open(open_columns)
-    _say_by_which_clock()
+    ask_clock()
     names = used(visit().entries)
     if names:
         _show_detail(names, open_columns)
@@ -178,22 +177,6 @@ def _say_what_is_open(names: list[str]) -> None:
         more = len(wrong) - MAX_FAULTS
         st.caption(plural("and {n} more cell to correct", "and {n} more cells to correct", more))
     st.caption(_("Still to fill in: {columns}.", columns=some_of(map(plain_name, names), MAX_NAMED)))
-
-
-def _say_by_which_clock() -> None:
-    """Say so if times with a zone count in UTC: who expects local hours would not notice the difference."""
-    declared, table = visit().entries.declared, visit().table
-    types = {field.name: field.type for field in table.columns} if table is not None else {}
-    of_times = [name for name in used(visit().entries) if declared[name]["kind"] in ("date", "time")]
-    in_utc = [
-        name for name in of_times if types.get(table_column(declared, name)) == ZONED and not declared[name].get("zone")
-    ]
-    if in_utc:
-        text = _(
-            "Times of {columns} have a zone, and count in UTC. For a local clock, choose each of these columns below.",
-            columns=some_of(map(plain_name, in_utc)),
-        )
-        st.caption(f":material/schedule: {text}")
 
 
 def _show_detail(names: list[str], open_columns: list[str]) -> None:

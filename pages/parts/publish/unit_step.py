@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpengine.translation.catalogue import _, mark, number, plural
+from pages.parts.publish.noun_box import ask_noun
 from pages.parts.publish.person_ids import likely_ids
 from pages.parts.publish.rough_size import ask_rough_size
 from pages.parts.publish.rows_kept import show_rows_kept
@@ -102,6 +103,7 @@ def _ask_who_and_how_many() -> None:
             "take as many as most persons have at most."
         )
     st.caption(f":material/group: {text}")
+    ask_noun("people")
     if id_column is not None:
         show_rows_kept(table, id_column)
     visit().change(id_column=id_column, rows=rows)

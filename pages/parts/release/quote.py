@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -11,10 +11,13 @@ from dpengine import Published, Release, ReleaseError
 from dpengine.array_types import Columns
 from dpengine.bundle.quotation import citation, quotation, quotation_of_several, release_in_words
 from dpengine.charts.drawable import TablesOfFile
+from dpengine.charts.forms import makes_spans
 from dpengine.charts.percentages import group_in_words
 from dpengine.combine import combine
 from dpengine.results.published_columns import Measure, measures
+from dpengine.spec.domain import Column
 from dpengine.spec.plan import Plan
+from dpengine.spec.time_column import Time
 from dpengine.spec.wording import shown_labels
 from dpengine.translation.catalogue import _
 from pages.parts.release.percentages import groups_of
@@ -47,7 +50,7 @@ def ask_quotation(
     more: dict[str, Any] = {} if since is None else {"since": since}
     if number == PERCENT:
         group = st.selectbox(
-            _("Of whom"), groups_of(table), format_func=lambda each: group_in_words(plan, each), key=f"{key}-of"
+            _("Out of"), groups_of(table), format_func=lambda each: group_in_words(plan, each), key=f"{key}-of"
         )
         more["of"] = {name: where[name] for name in group if name in where}
     if since is None and table and st.checkbox(_("Difference from other cells"), key=f"{key}-differs"):
@@ -69,22 +72,71 @@ def ask_quotation(
 
 
 def _cells(plan: Plan, table: Columns, key: str) -> dict[str, list[str]]:
-    """Ask for values of each column; of a column without any, all count."""
+    """Ask for values of each column, one by one or as a span; of a column without any, all count."""
     chosen = {}
     places = st.columns(min(3, len(table))) if table else []
     for k, name in enumerate(table):
         column = plan.column(name)
         labels = shown_labels(column)
-        codes = places[k % len(places)].multiselect(
-            plain(column.heading),
-            range(len(labels)),
-            format_func=labels.__getitem__,
-            placeholder=_("all"),
-            key=f"{key}-{name}",
-        )
-        if 0 < len(codes) < len(labels):
-            chosen[name] = [column.labels[code] for code in sorted(codes)]
+        with places[k % len(places)]:
+            codes = st.multiselect(
+                plain(column.heading),
+                range(len(labels)),
+                format_func=labels.__getitem__,
+                placeholder=_("further values") if _has_span(f"{key}-{name}") else _("all"),
+                key=f"{key}-{name}",
+            )
+            spanned = _span(column, labels, f"{key}-{name}") if makes_spans(column) else []
+        if 0 < len({*codes, *spanned}) < len(labels):
+            chosen[name] = [column.labels[code] for code in sorted({*codes, *spanned})]
     return chosen
+
+
+def _has_span(key: str) -> bool:
+    return any(st.session_state.get(f"{key}-{end}") is not None for end in ("from", "to"))
+
+
+def _span(column: Column, labels: Sequence[str], key: str) -> Sequence[int]:
+    """Ask for the first and the last cell of a span, which is open if only one is chosen.
+
+    Hours and weekdays go on after the last one: from 22:00 to 05:00 is a night.
+    """
+    size = column.declared_size
+    heading = plain(column.heading)
+    ends = [
+        (_("{column}, from", column=heading), _("from"), "from"),
+        (_("{column}, to", column=heading), _("to"), "to"),
+    ]
+    with st.container(horizontal=True, gap="small", key=f"{key}-ends"):
+        first, last = (
+            st.selectbox(
+                label,
+                range(size),
+                index=None,
+                format_func=labels.__getitem__,
+                placeholder=blank,
+                label_visibility="collapsed",
+                key=f"{key}-{end}",
+            )
+            for label, blank, end in ends
+        )
+    return span_of(size, first, last, in_circle=isinstance(column, Time))
+
+
+def span_of(size: int, first: int | None, last: int | None, *, in_circle: bool) -> Sequence[int]:
+    """Return the cells from the first to the last one, in either order unless they go round in a circle.
+
+    >>> [*span_of(24, 22, 1, in_circle=True)], [*span_of(9, 4, 2, in_circle=False)]
+    ([22, 23, 0, 1], [2, 3, 4])
+    >>> [*span_of(5, 3, None, in_circle=False)]
+    [3, 4]
+    """
+    if first is None and last is None:
+        return []
+    first, last = first or 0, size - 1 if last is None else last
+    if first > last and in_circle:
+        return [*range(first, size), *range(last + 1)]
+    return range(min(first, last), max(first, last) + 1)
 
 
 def _number(plan: Plan, table: Columns, key: str) -> str | tuple[Measure, int]:

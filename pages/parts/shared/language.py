@@ -1,4 +1,4 @@
-"""The language of the page: English, or the one that the visitor chose or that the address names."""
+"""The language of the page: the one that the visitor chose, that the address names, or that of the browser."""
 
 from __future__ import annotations
 
@@ -11,19 +11,33 @@ from numbers import Real
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from dpengine.translation.catalogue import ENGLISH, _, choose_by, languages, speaking
+from dpengine.translation.catalogue import ENGLISH, choose_by, languages
 
-__all__ = ["KEY", "chosen", "offer", "show_choice", "use_visitors_language"]
+__all__ = ["KEY", "chosen", "of_browser", "show_choice", "use_visitors_language"]
 
 KEY = "language"  # its name in the session's state, in the address, and as a cookie
 
 
 def use_visitors_language() -> None:
-    """Show all texts in the language that the visitor has chosen; background jobs use English."""
+    """Show all texts in the language that the visitor has chosen, or begin in that of the browser.
+
+    Background jobs use English.
+    """
     choose_by(_language_of_run)
     if KEY not in st.session_state:
-        wanted = st.query_params.get(KEY) or st.context.cookies.get(KEY)
-        st.session_state[KEY] = wanted if isinstance(wanted, str) and wanted in languages() else ENGLISH
+        wanted = (st.query_params.get(KEY), st.context.cookies.get(KEY))
+        st.session_state[KEY] = next(filter(_is_known, wanted), None) or of_browser()
+
+
+def of_browser() -> str:
+    """Return the code of the browser's language, or English if the page has no texts in it."""
+    locale = st.context.locale
+    code = locale.partition("-")[0].lower() if isinstance(locale, str) else ENGLISH
+    return code if _is_known(code) else ENGLISH
+
+
+def _is_known(code: object) -> bool:
+    return code == ENGLISH or (isinstance(code, str) and code in languages())  # English needs no list, which is slow
 
 
 def _language_of_run() -> str:
@@ -55,23 +69,6 @@ def show_choice(forget: Callable[[], None]) -> None:
             st.button(
                 own_name, key=f"language-{code}", icon=icon, type="tertiary", on_click=_choose, args=(code, forget)
             )
-
-
-def offer(forget: Callable[[], None]) -> None:
-    """Offer, in the language of the visitor's browser, to change to it, unless it is English.
-
-    `forget` is called when the visitor accepts, to drop texts in English.
-    """
-    if chosen() != ENGLISH:
-        return
-    code = (st.context.locale or ENGLISH).partition("-")[0].lower()
-    if code == ENGLISH or code not in languages():
-        return
-    with speaking(code):
-        label = _("This page in English")  # in each translation, this names its own language
-    st.button(
-        label, key="language-offer", icon=":material/translate:", type="tertiary", on_click=_choose, args=(code, forget)
-    )
 
 
 def _choose(code: str, forget: Callable[[], None]) -> None:

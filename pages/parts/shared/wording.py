@@ -37,6 +37,7 @@ OURS = mark("This engine")  # this engine's name among other methods in the labs
 _LIVELY = re.compile(
     r"https?(?=://)|www(?=\.)|(?=@)|:(?=[\w+/-]+:)|(?:(?<=\s)|^)(?:<->|->|<-|--|>=|<=|~=)(?=\s|$)", re.IGNORECASE
 )
+_MARKUP = re.compile(r"[\\`*{}\[\]#|<>$~:&]|(?<![^\W_])_|_(?![^\W_])")
 _LIST = re.compile(r"^(\d*)([-+.)])(?=[-+\s]|$)")  # what would begin a list or draw a line
 
 
@@ -52,10 +53,11 @@ def plain(text: str) -> str:
 
     The page also makes links, icons and arrows of plain text, which no escape prevents (``www.``, ``@``, ``:smile:``,
     ``->``). An invisible word joiner inside keeps them text. A text that runs from right to left is isolated, so that
-    numbers and words of the page around it keep their places.
+    numbers and words of the page around it keep their places. Labels of boxes are read out as they are written, so
+    that nothing is escaped that needs no escape: ``_`` within a word marks up nothing.
 
-    >>> print(plain("my_file *1*"))
-    my\\_file \\*1\\*
+    >>> print(plain("my_file *1* _x_"))
+    my_file \\*1\\* \\_x\\_
     >>> plain("www.example.org") == "www\N{WORD JOINER}.example.org"
     True
     >>> plain("גיל") == "\N{FIRST STRONG ISOLATE}גיל\N{POP DIRECTIONAL ISOLATE}"
@@ -63,8 +65,7 @@ def plain(text: str) -> str:
     """
     line = " ".join(text.split())
     joined = _LIVELY.sub("\\g<0>\N{WORD JOINER}", line)
-    escaped = "".join(f"\\{c}" if c in r"\`*_{}[]#|<>$~:&" else c for c in joined)
-    shown = _LIST.sub(r"\1\\\2", escaped)
+    shown = _LIST.sub(r"\1\\\2", _MARKUP.sub(r"\\\g<0>", joined))
     if line.isascii() or not any(bidirectional(c) in ("R", "AL") for c in line):
         return shown
     return f"\N{FIRST STRONG ISOLATE}{shown}\N{POP DIRECTIONAL ISOLATE}"

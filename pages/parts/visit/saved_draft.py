@@ -162,6 +162,7 @@ def take_over(draft: Draft, *, for_another_table: bool = False) -> None:
         return
     entries = draft.entries if here.table is None else _with_lists_of(here.table, draft.entries)
     here.refresh(entries, lambda: _("open the plan for {table}", table=draft.table))
+    here.made_before = True
     here.settled = {"table"}
     here.settle(*draft.settled)
 
@@ -180,7 +181,7 @@ def carry_over(table: Table) -> bool:
         return False
     here.refresh(draft.entries)
     here.settle(*draft.settled)
-    here.history, here.continued = here.earlier_history, draft.table
+    here.history, here.continued, here.made_before = here.earlier_history, draft.table, True
     return True
 
 

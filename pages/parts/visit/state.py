@@ -71,7 +71,8 @@ class VisitState:
     earlier_columns: frozenset[str] = frozenset()  # all columns of that table
     earlier_history: History = field(default_factory=History)
     history: History = field(default_factory=History)  # the decisions of the current plan, for undo and redo
-    continued: str = ""  # the name of the table before, whose plan goes on with the open one
+    continued: str = ""  # the name of the table before, whose plan goes on with the open one, until this was read
+    made_before: bool = False  # the plan was made for an earlier table than the open one, which may have new categories
     describe: Callable[[], str] | None = None  # returns the last decision in words, if the entries do not tell
     wanted_sample: str = ""
     tab_answered: bool = False  # whether the tab has sent what it keeps, which may then be overwritten
@@ -209,7 +210,7 @@ class VisitState:
             self.earlier = self.draft()
             self.earlier_columns = frozenset(field.name for field in self.table.columns)
             self.earlier_history = self.history
-        self.history, self.continued = History(), ""
+        self.history, self.continued, self.made_before = History(), "", False
         self.close_table()
         self.release = self.unpublished = None
         self.forget("preview")

@@ -1,5 +1,5 @@
 // Keeps the plan in the storage of this tab, where a reload finds it and no other tab, site or server does. Keeps the chosen
-// language in a cookie, which the server reads before it draws a page.
+// language in a cookie, unless it is the browser's own; the server reads the cookie before it draws a page.
 const KEY = "private-release-plan";
 
 function cookie(name) {
@@ -7,7 +7,7 @@ function cookie(name) {
 }
 
 export default function ({ data }) {
-  if ((cookie("language") || "en") !== data.language) {
+  if ((cookie("language") || data.unless) !== data.language) {
     document.cookie = `language=${data.language}; path=/; SameSite=Strict`;
   }
   document.documentElement.lang = data.spoken; // for screen readers

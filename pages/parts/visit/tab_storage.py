@@ -66,7 +66,7 @@ def forget() -> None:
 
 
 def _languages(spoken: str) -> dict[str, str]:
-    return {"language": language.chosen(), "spoken": spoken}
+    return {"language": language.chosen(), "unless": language.of_browser(), "spoken": spoken}
 
 
 def _await(question: Question) -> None:

@@ -128,7 +128,10 @@ def test_a_new_file_with_the_same_columns_keeps_the_plan_and_its_budget(clinic: 
     clinic.run()
     press(clinic, "Go to the values")
     assert visit_of(clinic).step == "domain"
+    here = visit_of(clinic)
+    assert here.made_before
     press(clinic, "Begin a new plan instead")
+    assert not here.made_before
     assert visit_of(clinic).entries == visit_of(clinic).entries.with_(chosen=(), dataset="clinic-2", title="clinic-2")
     clinic.button(key="undo").click().run()
     assert visit_of(clinic).entries == before
@@ -188,3 +191,12 @@ def test_an_earlier_release_is_copied_to_next_year() -> None:
     press(page, "Copy it")
     assert visit_of(page).plan == taken, "a copy is for another table than the one that has a plan"
     assert "The plan for Visits 2026 is open." in texts(page)
+
+
+def test_a_plan_that_is_kept_for_a_new_file_still_says_earlier_where_new_categories_go(clinic: AppTest) -> None:
+    choose(clinic, "age", "region")
+    clinic.button(key="change-table").click().run()
+    uploaded(clinic, "Drop a table", "clinic-2.csv", MORE)
+    press(clinic, "Keep the plan")
+    assert not visit_of(clinic).continued
+    assert visit_of(clinic).made_before, "so warnings begin at one row in twenty, as fit.py tests"

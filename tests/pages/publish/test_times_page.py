@@ -6,6 +6,7 @@ import io
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine.sources.table import Field
@@ -107,6 +108,48 @@ def test_a_file_with_zones_says_at_once_that_its_times_count_in_utc() -> None:
     assert any("Times of t hour have a zone, and count in UTC" in each.value for each in page.caption)
     labelled(page.selectbox, CLOCK).set_value("Europe/Berlin").run()
     assert not any("have a zone, and count in UTC" in each.value for each in settled(page.run()).caption)
+
+
+def calls(*names: str) -> AppTest:
+    """The third step of a table whose times have a zone."""
+    file = io.BytesIO()
+    times = pa.array([0, 1], pa.timestamp("us", tz="Europe/Berlin"))
+    pq.write_table(pa.table(dict.fromkeys(names, times)), file)
+    page = visit()
+    page.get("file_uploader")[0].upload("calls.parquet", file.getvalue()).run()
+    settled(page)
+    page.multiselect[0].set_value([f"{name} hour" for name in names]).run()
+    return press(page, "Go on to what is known")
+
+
+def zones(page: AppTest) -> list[str | None]:
+    declared = visit_of(page).entries.declared
+    return [declared[name].get("zone") for name in visit_of(page).entries.chosen]
+
+
+def test_one_clock_is_chosen_for_all_times_and_a_column_can_differ() -> None:
+    page = calls("begun", "ended")
+    all_times = "Clock of all times"
+    labelled(page.selectbox, all_times).set_value("Europe/Berlin").run()
+    assert zones(page) == ["Europe/Berlin"] * 2
+    assert labelled(page.selectbox, CLOCK).value == "Europe/Berlin", "its card shows it"
+    labelled(page.selectbox, CLOCK).set_value("Asia/Kolkata").run()
+    assert sorted(map(str, zones(page))) == ["Asia/Kolkata", "Europe/Berlin"]
+    assert labelled(page.selectbox, all_times).value is None, "they differ"
+    labelled(page.selectbox, all_times).set_value("").run()
+    assert zones(page) == ["", ""]
+    assert not page.exception
+
+
+def test_the_clock_of_other_columns_comes_first_then_that_of_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streamlit.runtime.context.ContextProxy.timezone", "Europe/Vienna")
+    page = calls("begun", "ended")
+    press(page, "Take Europe/Vienna")
+    assert zones(page) == ["Europe/Vienna"] * 2
+    labelled(page.selectbox, CLOCK).set_value("Asia/Kolkata").run()
+    visit_of(page).entries.declared["ended hour"]["zone"] = ""
+    press(page.run(), "Take Asia/Kolkata")
+    assert zones(page) == ["Asia/Kolkata"] * 2
 
 
 def test_the_hour_and_the_weekday_of_a_column_are_offered_by_its_clock() -> None:

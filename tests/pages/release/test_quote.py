@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -72,3 +74,49 @@ def test_a_difference_is_quoted_and_what_cannot_be_combined_says_so(at: AppTest)
     at.selectbox[0].select(quantile).run()
     assert not at.exception
     assert "choose one value of each column" in at.warning[0].value
+
+
+def spans() -> None:
+    import streamlit as st
+
+    from pages.parts.release.quote import offer_quotation
+
+    offer_quotation(st.session_state["made"], ("hour", "age"), {"created": "2026-11-27", "release_id": "5"}, key="some")
+
+
+@pytest.fixture
+def trips() -> AppTest:
+    plan = dpe.Plan(
+        dataset="trips", epsilon=10, rows_about=9000, tables=[["hour", "age"]],
+        columns=[
+            {"name": "hour", "of": "start", "kind": "time", "by": "hour", "other": False, "missing": False},
+            {"name": "age", "kind": "number", "edges": [0, 18, 30, 45, 65, 120], "whole": True},
+        ],
+    )  # fmt: skip
+    at = AppTest.from_function(spans, default_timeout=PATIENCE)
+    at.session_state["made"] = dpe.preview(plan)
+    at.session_state["some-quote"] = True
+    return at.run()
+
+
+def end(at: AppTest, label: str) -> Any:
+    return next(box for box in at.selectbox if box.label == label)
+
+
+def test_a_span_is_chosen_by_its_ends_beside_single_values(trips: AppTest) -> None:
+    made = trips.session_state["made"]
+    end(trips, "hour, from").select_index(7)
+    end(trips, "hour, to").select_index(9)
+    end(trips, "age, to").select_index(2).run()
+    number = combine(made, {"hour": ["07:00", "08:00", "09:00"], "age": ["[0, 18)", "[18, 30)", "[30, 45)"]})
+    assert quoted(trips).startswith(f"People, hour: 07:00–09:59, age: 0–44: {int(number.value):,} ")
+    trips.multiselect[1].set_value([6]).run()
+    assert "age: 0–44 or (missing)" in quoted(trips)
+
+
+def test_a_night_goes_on_after_midnight_and_ages_in_the_other_order_are_the_same(trips: AppTest) -> None:
+    end(trips, "hour, from").select_index(22)
+    end(trips, "hour, to").select_index(4)
+    end(trips, "age, from").select_index(3)
+    end(trips, "age, to").select_index(1).run()
+    assert "hour: 22:00–04:59, age: 18–64: " in quoted(trips)

@@ -1,4 +1,4 @@
-"""The language of the page: English first, then what the visitor chooses, or their address or cookie names."""
+"""The language of the page: the browser's first, then what the visitor chooses, or their address or cookie names."""
 
 from __future__ import annotations
 
@@ -24,25 +24,36 @@ from pages.parts.visit.plan.entries import Draft, Entries
 from pages.parts.visit.plan.plan_form import from_plan
 from pages.parts.visit.project.history import History
 from pages.parts.visit.state import VisitState
-from tests.pages.visits import press, visit, visit_of, whole
+from tests.pages.visits import visit, whole
 
 
 def test_the_first_screen_is_english_and_waits_for_no_names_of_languages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(language, "languages", lambda: pytest.fail("asked for"))
     page = whole(visit())
     assert page.session_state[language.KEY] == "en"
-    assert not [button for button in page.button if button.label.startswith("This page in")]
 
 
-def test_a_browser_in_another_language_is_offered_it_in_that_language(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streamlit.runtime.context.ContextProxy.locale", "de-AT")
-    page = whole(visit(language="xx"))
-    visit_of(page).readings["earlier"] = ((), MagicMock())
-    page = press(page, "Diese Seite auf Deutsch")
-    assert "earlier" not in visit_of(page).readings, "it may hold texts in English"
-    assert page.session_state[language.KEY] == "de"
-    assert not [button for button in page.button if button.label == "Diese Seite auf Deutsch"]
-    assert "language" not in page.query_params
+@pytest.mark.parametrize(
+    ("browser", "cookie", "address", "begins"),
+    [
+        ("de-AT", None, None, "de"),
+        ("DE", None, "xx", "de"),
+        ("tlh", None, None, "en"),
+        ("de-AT", "en", None, "en"),
+        ("en-GB", "de", None, "de"),
+        ("de-AT", "de", "en", "en"),
+    ],
+)
+def test_a_visit_begins_in_the_browsers_language_unless_another_was_chosen(
+    monkeypatch: pytest.MonkeyPatch, browser: str, cookie: str | None, address: str | None, begins: str
+) -> None:
+    context = SimpleNamespace(locale=browser, cookies={language.KEY: cookie})
+    state: dict[str, str] = {}
+    with monkeypatch.context() as patch:
+        here = SimpleNamespace(session_state=state, query_params={language.KEY: address}, context=context)
+        patch.setattr(language, "st", here)
+        language.use_visitors_language()
+    assert state == {language.KEY: begins}
 
 
 def test_the_address_names_a_language() -> None:
@@ -84,8 +95,10 @@ def test_what_was_chosen_in_boxes_is_set_again_by_its_value_with_the_language(mo
         items=(held | no_choices).items, __setitem__=lambda _self, key, value: written.update({key: value})
     )
     monkeypatch.setattr(language, "st", MagicMock(session_state=state))
-    language._choose("de", lambda: None)
+    forget = MagicMock()
+    language._choose("de", forget)
     assert written == held | {language.KEY: "de"}
+    forget.assert_called_once_with()  # of readings, which may hold texts in English
 
 
 def test_decisions_are_kept_in_english_and_told_in_the_visitors_language() -> None:

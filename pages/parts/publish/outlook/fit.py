@@ -90,7 +90,7 @@ def warn(plan: Plan) -> None:
     offered: set[str] = set()
     for name, share in shares.items():
         # One row in twenty may be meant as *(other)*, except of numbers. A new file may have a category more.
-        in_other = IN_OTHER if name in numbers or visit().continued else IN_OTHER[:-1]
+        in_other = IN_OTHER if name in numbers or visit().made_before else IN_OTHER[:-1]
         words = UNREAD if name in beyond else LEFT_OUT if name in left_out else in_other
         if (how_many := _coarse(words, share)) is None:
             continue

@@ -133,8 +133,9 @@ def _show_adaptive(plan: Plan, *, own: bool) -> None:
         else:
             of, result = last
             st.markdown(in_words(plan), help=term("mostly-noise"))
-            _show_figure(result)
-            if trial.question_of(of) != trial.question_of(plan):
+            is_of_plan = trial.question_of(of) == trial.question_of(plan)
+            _show_figure(_with_words_of(plan, result) if is_of_plan else result)
+            if not is_of_plan:
                 st.caption(
                     _(
                         "Drawn at ε = {epsilon}; the picture of this plan is being drawn.",
@@ -159,9 +160,14 @@ def _previewed(plan: Plan, *, afresh: bool) -> Result:
     question = trial.question_of(plan), table
     most = trial.KEPT if plan.cells(table) <= FEW else 1
     drawn = visit().once("preview", question, lambda: preview_table(plan, table), afresh=afresh, most=most)
-    if drawn.plan.columns == plan.columns:
+    return _with_words_of(plan, drawn)
+
+
+def _with_words_of(plan: Plan, drawn: Result) -> Result:
+    """Return what was drawn for this plan with its present words and shapes for readers, which may have changed."""
+    if (drawn.plan.columns, drawn.plan.nouns) == (plan.columns, plan.nouns):
         return drawn
-    return replace(drawn, plan=plan.as_decided(drawn.plan))  # readers' words and shapes may have changed
+    return replace(drawn, plan=plan.as_decided(drawn.plan))
 
 
 def in_words(plan: Plan) -> str:

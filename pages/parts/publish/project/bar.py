@@ -107,7 +107,7 @@ def _end_notice() -> None:
 def _begin_anew() -> None:
     here = visit()
     title = here.table_name.split(".")[0]
-    here.continued = ""
+    here.continued, here.made_before = "", False
     here.refresh(Entries(dataset=plan_form.stem(title), title=title), lambda: _("begin a new plan"))
     here.settled = {"table"}
     here.settle()

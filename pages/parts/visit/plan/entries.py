@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-from dpengine.spec.plan import CoarserLevels, Strategy
+from dpengine.spec.plan import Strategy
 from dpengine.spec.published_table import PublishedTable
+from dpengine.spec.summed_levels import CoarserLevels
 from dpengine.translation.catalogue import ENGLISH, mark
 from pages.parts.visit.plan.column_entry import is_from_file, listed
 
@@ -53,6 +54,7 @@ class Entries:
     notes: str = ""
     language: str = ENGLISH
     about: dict[str, str] = field(default_factory=dict)
+    nouns: dict[str, str] = field(default_factory=dict)  # what the rows are, and whom the ID column identifies
     texts: dict[str, dict[str, Any]] = field(default_factory=dict)  # for readers, by column
 
     def with_(self, **changes: Any) -> Entries:

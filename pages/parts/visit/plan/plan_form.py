@@ -47,10 +47,12 @@ def to_plan(entries: Entries) -> Plan:
         raise PlanError(waiting)
     parted = {name for table in tables for name in table.quantiles}
     unit: dict[str, Any] = {"rows": 1}
+    nouns = {"rows": entries.nouns.get("rows", "")}
     if entries.several_rows:
         if entries.id_column is None:
             raise PlanError(_("choose the column that identifies the person"))
         unit = {"id": entries.id_column, "rows": entries.rows}
+        nouns = entries.nouns
     return Plan(
         title=entries.title,
         dataset=entries.dataset,
@@ -64,6 +66,7 @@ def to_plan(entries: Entries) -> Plan:
         notes=entries.notes,
         language=entries.language,
         about=entries.about,
+        nouns=nouns,
     )
 
 
@@ -131,6 +134,7 @@ def from_plan(plan: Plan) -> Entries:
         notes=plan.notes,
         language=plan.language,
         about={key: text for key, text in plan.about.model_dump().items() if text},
+        nouns=_nouns(plan),
         texts={column.name: column.model_dump(include={*FOR_READERS}) for column in plan.columns},
         several_rows=plan.unit.id is not None,
         id_column=plan.unit.id,
@@ -145,3 +149,10 @@ def from_plan(plan: Plan) -> Entries:
     if of_all:
         tables = [table.model_copy(update={"ranges": False}) for table in tables]
     return in_layout(entries, tables)
+
+
+def _nouns(plan: Plan) -> dict[str, str]:
+    """Return the nouns of a plan as entered; where a row is a person, the page asks for one of them."""
+    rows, people = plan.nouns.rows, plan.nouns.people
+    given = {"rows": rows, "people": people} if plan.unit.id is not None else {"rows": rows or people}
+    return {key: noun for key, noun in given.items() if noun}

@@ -58,6 +58,8 @@ def _changes(before: Entries, after: Entries) -> Iterator[str]:
         yield _("title: {title}", title=_short(after.title) or _("none"))
     if after.dataset != before.dataset:
         yield _("dataset: {dataset}", dataset=_short(after.dataset) or _("none"))
+    if before.nouns != after.nouns:
+        yield _("counted: {nouns}", nouns=", ".join(after.nouns.values()) or _("none"))
     if _words(before) != _words(after):
         yield _("words for readers")
 

@@ -14,10 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dpengine import Plan, PlanError
 from dpengine.spec import strict_yaml
-from dpengine.spec.declared import About, Language
+from dpengine.spec.declared import About, Language, Nouns
 from dpengine.spec.domain import FOR_READERS
-from dpengine.spec.plan import CoarserLevels, Strategy, exact_epsilon
+from dpengine.spec.plan import Strategy, exact_epsilon
 from dpengine.spec.published_table import PublishedTable
+from dpengine.spec.summed_levels import CoarserLevels
 from dpengine.translation.catalogue import ENGLISH, _, languages, mark, number
 from pages.parts.visit.plan.entries import LAYOUTS, Draft, Entries, shareable
 from pages.parts.visit.plan.plan_form import from_plan
@@ -108,6 +109,7 @@ class _File(_Part):
     notes: str = ""
     language: Language = ENGLISH
     about: About = About()
+    nouns: Nouns = Nouns()
     dataset: str = ""
     epsilon: str = "1"
     unit: _Unit | None = None
@@ -132,6 +134,7 @@ def write(draft: Draft, history: History | None = None) -> str:
         "notes": entries.notes,
         "language": "" if entries.language == ENGLISH else entries.language,
         "about": entries.about,
+        "nouns": entries.nouns,
         "dataset": entries.dataset,
         "epsilon": entries.epsilon,
         "unit": _unit_part(entries),
@@ -241,6 +244,7 @@ def _entries(file: _File) -> Entries:
         notes=file.notes,
         language=file.language,
         about={key: said for key, said in file.about.model_dump().items() if said},
+        nouns={key: noun for key, noun in file.nouns.model_dump().items() if noun},
         texts={column.name: texts for column in file.columns if (texts := _texts(column))},
     )
     return entries if unit is None else replace(

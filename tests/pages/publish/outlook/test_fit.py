@@ -53,7 +53,7 @@ def test_a_plan_that_continues_with_a_new_file_is_warned_of_a_category_more(plan
         patch.setattr(fit, "_misfits", lambda *_tables: ({"group": 0.08}, {}, {}))
         settled(planned.run())
         assert "**group**" not in "".join(warning.value for warning in planned.warning)
-        here.continued = "last-month.csv"
+        here.made_before = True
         settled(planned.run())
         (told,) = [warning.value for warning in planned.warning if "**group**" in warning.value]
     assert "more than one row in twenty falls in *(other)*. Only you see this." in told
