@@ -33,27 +33,33 @@ from dpengine.spec.summed_levels import may_be_summed
 
 __all__ = ["is_better_apart", "is_better_in_parts", "is_better_summed"]
 
+FEW_LEAVES = 200  # cells of the finest level, up to which a model of all columns is nearer than levels beside a model
+
 
 def is_better_summed(plan: Plan, as_sums: Plan) -> bool:
     """Return whether coarser levels of `plan`, which is *adaptive*, are better sums of the finest ones, if they may be.
 
     `as_sums` is the plan with these. It has the errors of a plan of the tables at their finest levels. If these are
-    better modelled, the other ways must leave more noise than is worth measuring in what they measure, too.
+    better modelled, the ways that measure all tables must leave more noise than is worth measuring, too. If a model may
+    draw on the others alone, tables at levels are measured beside it if they have many cells, and not that much noise.
     """
     if not may_be_summed(plan) or _adds_no_cells(plan):
         return False
     whole, in_parts = [_variances_apart(plan), _variances_crossed(plan)], _variances_in_parts(plan)
-    finest = as_sums.finest
-    if noise_is_too_much(finest, maximal(finest.supports)):
-        at_levels = {table for part in plan.parts.levels for table in part.marginals}
-        measured = [*whole, None if in_parts is None else {table: in_parts[table] for table in at_levels}]
-        most = most_noise(finest, maximal(finest.marginals))
-        return all(noise_of(plan, each) > most for each in measured if each is not None)
-    squares, resolution = _squares(finest, allocate_directly(finest)), plan.resolution
-    sums = {
-        table: squares.variance_of_sums(resolution.finest(table), group_sizes(plan, table)) for table in plan.marginals
-    }
-    return _total(plan, sums) < min(_total(plan, each) for each in (*whole, in_parts))
+    finest, resolution = as_sums.finest, plan.resolution
+    if not noise_is_too_much(finest, maximal(finest.supports)):
+        squares = _squares(finest, allocate_directly(finest))
+        sums = {
+            table: squares.variance_of_sums(resolution.finest(table), group_sizes(plan, table))
+            for table in plan.marginals
+        }
+        return _total(plan, sums) < min(_total(plan, each) for each in (*whole, in_parts))
+    most = most_noise(finest, maximal(finest.marginals))
+    if any(noise_of(plan, each) <= most for each in whole if each is not None):
+        return False
+    if in_parts is None or max(plan.cells(measured_at(part)[-1]) for part in plan.parts.levels) <= FEW_LEAVES:
+        return True
+    return noise_of(plan, {table: in_parts[table] for part in plan.parts.levels for table in part.marginals}) > most
 
 
 def is_better_apart(plan: Plan) -> bool:

@@ -26,6 +26,7 @@ from dpengine.measure.box_strategy import Hierarchical
 from dpengine.measure.level_strategies import Levels, LevelsApart
 from dpengine.measure.parts import InParts
 from dpengine.measure.strategy import decide
+from dpengine.measure.summed_strategy import Summed
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.result import Result
 from tests.bundle.test_verify import faults_of
@@ -195,14 +196,18 @@ def test_each_table_is_read_from_the_part_that_is_for_it() -> None:
 
 
 def test_auto_measures_in_parts_where_the_rest_is_better_modelled_or_one_table_would_be_too_large() -> None:
-    columns = [PLACE, *({"name": f"c{k}", "kind": "number", "edges": list(range(31))} for k in range(4))]
+    """Few places are nearer in the model of all columns."""
+    others = [{"name": f"c{k}", "kind": "number", "edges": list(range(31))} for k in range(4)]
     rest = [list(pair) for pair in combinations([f"c{k}" for k in range(4)], 2)]
-    fields: dict[str, Any] = {"dataset": "d", "columns": columns, "rows_about": 5000, "epsilon": "0.1"}
-    plan = Plan(**fields, tables=[["place"], ["place@land"], *rest])
+    many = {"name": "place", "kind": "number", "edges": list(range(301)), "levels": {"land": 20}}
+    fields: dict[str, Any] = {"dataset": "d", "columns": [PLACE, *others], "rows_about": 5000, "epsilon": "0.1"}
+    large = fields | {"columns": [many, *others], "rows_about": 50_000, "epsilon": "0.5"}
+    plan = Plan(**large, tables=[["place"], ["place@land"], *rest])
     assert type(decide(plan)) is InParts
     assert "which pairs to measure is chosen" in decide(plan).why
+    assert type(decide(Plan(**fields, tables=[["place"], ["place@land"], *rest]))) is Summed
     assert type(decide(Plan(**fields, tables=[["place"], ["place@land", "c0"], ["c0"]]))) is LevelsApart
-    assert type(decide(Plan(**fields, tables=[["place"], ["place@land"], ["c0"]]))) is InParts
+    assert type(decide(Plan(**fields, tables=[["place"], ["place@land"], ["c0"]], strategy="adaptive"))) is InParts
     with pytest.raises(PlanError, match="above the limit"):
         Plan(**fields, tables=[["place"], ["place@land"], *rest], strategy="direct")
 
