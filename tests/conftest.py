@@ -40,10 +40,11 @@ gc.disable()  # while modules are imported and tests are collected: hardly any o
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage again, but not among the modules and tests: Streamlit looks after each run of a page."""
+    """Look for garbage again, but not among the modules and tests, and less often than after each 700 objects."""
     gc.collect()
     gc.freeze()
     gc.enable()
+    gc.set_threshold(20_000)  # pages make many objects, of which hardly any are in cycles
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
