@@ -63,6 +63,7 @@ def test_rows_that_are_mostly_left_out_give_a_warning(tmp_path: Path, seen: str,
     assert "left out" not in run(*command).stderr, "nobody knows how many rows there should be"
 
 
+@pytest.mark.usefixtures("plotly_in_reports")  # as in another process
 @pytest.mark.parametrize("options", [[], ["--json"]])
 @pytest.mark.by_day(1)
 def test_a_bundle_can_be_written_to_a_pipe_which_gets_nothing_else(
@@ -194,6 +195,7 @@ def test_an_experiment_may_ask_for_a_ledger_in_memory(job: tuple[str, str, str],
     assert run("release", plan, table, "-o", tmp_path / "r.zip", "--ledger", "sqlite:///:memory:").exit_code == 0
 
 
+@pytest.mark.usefixtures("plotly_in_reports")  # as in another process
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_full_disk_behind_standard_output_is_told_and_loses_nothing(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,19 @@ def released(of: dpe.Plan, counts: np.ndarray = COUNTS) -> Result:
     return conclude(way.plan, way.measure(lambda tables: [exact(each) for each in tables]))
 
 
+HALF = (COUNTS + 1) // 2  # of the people, rounded up
+shared_draws = pytest.mark.xdist_group("combine")  # in one process
+
+
+@cache
+def trials(of_half: bool = False) -> list[Result]:
+    """Return releases of the same people, which all tests share: of all of them, or two thirds as many of half."""
+    of, counts, number = plan([["town", "answer"], ["town"]], "1/2"), COUNTS, 3 * RELEASES
+    if of_half:
+        counts, number = HALF, 2 * RELEASES
+    return [released(of, counts) for _ in range(number)]
+
+
 def truth(where: Mapping[str, list[str]], counts: np.ndarray = COUNTS) -> float:
     labels = (["A", "B"], ["yes", "no"], ["good", "bad", "none"])
     places = [
@@ -88,6 +102,7 @@ def test_a_single_cell_has_the_interval_that_was_published() -> None:
         assert (number.value, number.low, number.high) == tuple(cells[name][k] for name in ("count", "low", "high"))
 
 
+@shared_draws
 @pytest.mark.parametrize(
     ("where", "of", "minus"),
     [
@@ -108,7 +123,6 @@ def test_intervals_hold_at_least_93_in_100_and_are_not_much_too_wide(
     The test fails by chance once in 10⁹ if an interval holds 93 in 100 true numbers, and surely for one that is too
     narrow by a quarter, which holds 85 in 100, or that ignores how errors of its parts go together.
     """
-    of_them = plan([["town", "answer"], ["town"]], "1/2")
 
     def true(cells: dict[str, list[str]]) -> float:
         if of is None:
@@ -116,7 +130,7 @@ def test_intervals_hold_at_least_93_in_100_and_are_not_much_too_wide(
         return 100 * truth({**of, **cells}) / truth(of)
 
     wanted = true(where) - (0 if minus is None else true(minus))
-    made = [combine(released(of_them), where, of=of, minus=minus) for _ in range(3 * RELEASES)]
+    made = [combine(each, where, of=of, minus=minus) for each in trials()]
     missed = sum(not each.low <= wanted <= each.high for each in made)
     assert holds_at_least(Rate(missed, len(made)), 0.07)
     errors, widths = np.array([each.value - wanted for each in made]), [each.high - each.low for each in made]
@@ -220,9 +234,9 @@ def test_an_uncertain_number_is_not_quoted_as_if_it_were_known() -> None:
         assert words in quotation_of_several(of, (number.value, number.low, number.high), {"town": "A"}, **more)
 
 
-def before_and_after(tables: list[Any], epsilon: str, counts: np.ndarray = COUNTS) -> tuple[Result, Result]:
+def before_and_after(tables: list[Any], epsilon: str) -> tuple[Result, Result]:
     """Return a release of half of the people, rounded up, and one of all of them, without a ledger."""
-    return released(plan(tables, epsilon), (counts + 1) // 2), released(plan(tables, epsilon), counts)
+    return released(plan(tables, epsilon), HALF), released(plan(tables, epsilon))
 
 
 def test_without_noise_to_speak_of_ratios_and_changes_are_exact() -> None:
@@ -239,6 +253,7 @@ def test_without_noise_to_speak_of_ratios_and_changes_are_exact() -> None:
     assert combine(new, some, relative=True, **share).value == pytest.approx(0)
 
 
+@shared_draws
 @pytest.mark.parametrize(
     ("where", "of", "minus"),
     [
@@ -254,16 +269,15 @@ def test_intervals_of_ratios_and_changes_hold_at_least_93_in_100_and_are_not_muc
     where: dict[str, list[str]], of: dict[str, list[str]] | None, minus: dict[str, list[str]] | None
 ) -> None:
     """A change is from a release of half of the people. The test fails by chance as rarely as that of differences."""
-    tables: list[Any] = [["town", "answer"], ["town"]]
 
     def true(cells: dict[str, list[str]], counts: np.ndarray = COUNTS) -> float:
         return truth(cells, counts) if of is None else 100 * truth({**of, **cells}, counts) / truth(of, counts)
 
-    base = true(where, (COUNTS + 1) // 2) if minus is None else true(minus)
+    base = true(where, HALF) if minus is None else true(minus)
     wanted = {False: true(where) - base, True: 100 * (true(where) / base - 1)}
     found: dict[bool, list[Combined]] = {False: [], True: []}
-    for _ in range(2 * RELEASES):
-        old, new = before_and_after(tables, "1/2") if minus is None else (None, released(plan(tables, "1/2")))
+    old_ones = trials(of_half=True) if minus is None else [None] * (2 * RELEASES)
+    for old, new in zip(old_ones, trials(), strict=False):
         for relative, numbers in found.items():
             numbers.append(combine(new, where, of=of, minus=minus, since=old, relative=relative))
     for relative, numbers in found.items():

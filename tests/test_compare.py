@@ -305,6 +305,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert done.stderr == "private-release: old.zip: the bundle cannot be read (No such file or directory)\n"
 
 
+@pytest.mark.usefixtures("plotly_in_reports")
 def test_a_page_of_the_changes_has_a_chart_and_a_table_for_each_number_and_loads_nothing(tmp_path: Path) -> None:
     files = [tmp_path / "old.zip", tmp_path / "new.zip"]
     for file, values in zip(files, (["A", "B", "<i>"], ["A", "B", "<i>", "C"]), strict=True):

@@ -112,6 +112,7 @@ def test_a_closed_menu_is_not_walked_through_by_keyboard(new_page: NewPage) -> N
 
 
 @pytest.mark.nightly
+@pytest.mark.usefixtures("plotly_in_reports")
 def test_a_report_of_many_tables_is_for_everybody(chromium: Browser, tmp_path: Path) -> None:
     table = tmp_path / "many.csv"
     table.write_text("a,b,c\n" + "x,1,u\ny,2,v\n" * 30)

@@ -30,6 +30,7 @@ def many_tables() -> Plan:
 
 
 @pytest.mark.nightly
+@pytest.mark.usefixtures("plotly_in_reports")
 def test_many_tables_are_handy_on_a_screen_and_light_on_paper(chromium: Browser, tmp_path: Path) -> None:
     result = preview(many_tables())
     (tmp_path / "report.html").write_bytes(b"".join(report.render(result, describe(result))))

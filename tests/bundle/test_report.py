@@ -26,6 +26,7 @@ from dpengine.spec.plan import Plan
 from tests import serving
 from tests.plans import CLINIC, PAIRS, letters_plan
 
+pytestmark = pytest.mark.usefixtures("plotly_in_reports")
 HOSTILE = "</script><script>document.title = 'run'</script><img src=x onerror=\"document.title='run'\">{{ 7 * 7 }}"
 
 

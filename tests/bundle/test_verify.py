@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from dpengine.bundle.manifest import measurements
+from dpengine.bundle.manifest_wording import SCHEMA_VERSION
 from dpengine.bundle.verify import PROSE, verify
 from dpengine.errors import ReleaseError
 from dpengine.marginals.measurement import Allocation, Measurement, Measurements
@@ -207,7 +208,7 @@ CHANGES: dict[str, tuple[Callable[[Members], None], str]] = {
     "nothing measured": (stated("measurements", value=[]), "measurements"),
     "nothing unprotected": (stated("not_protected", value=[]), "not_protected"),
     "sentences of another version": (stated("schema_version", value=1), "post_processing is not what plan.yaml says"),
-    "another schema": (stated("schema_version", value=8), "schema_version"),
+    "another schema": (stated("schema_version", value=SCHEMA_VERSION + 1), "schema_version"),
     "an odd name": (stated("release_id", value="../x"), "release_id"),
     "an odd date": (stated("created", value="yesterday"), "created"),
     "no day of a year": (stated("created", value="2026-02-30T00:00:00+00:00"), "created"),

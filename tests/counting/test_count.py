@@ -1,7 +1,6 @@
 """Counting: which rows count in which cell, and what must not change a count."""
 
 import datetime as dt
-import itertools
 import math
 import re
 import tempfile
@@ -392,10 +391,15 @@ def test_names_of_columns_cannot_alter_the_query():
         assert counted(pa.table({name: [1.0]}), plan_of({"name": name, **AGE}))[0].tolist() == [1, 0, 0, 0]
 
 
+def every_pair_of(values):
+    """Return rows of four in which any two places take every pair of three values: an orthogonal array."""
+    return [[values[k % 3] for k in (a, b, a + b, a + 2 * b)] for a in range(3) for b in range(3)]
+
+
 def test_neighbours_give_arrays_of_one_shape():
     shapes = {
         tuple(array.shape for array in counted(as_table([dict(zip("ncyd", values, strict=True))]), PLAN))
-        for values in itertools.product([None, CANARY, "1"], repeat=4)
+        for values in every_pair_of([None, CANARY, "1"])
     }
     assert shapes == {tuple(PLAN.shape(marginal) for marginal in PLAN.marginals)}
 

@@ -157,6 +157,11 @@ def test_times_of_day_by_a_format_fall_in_the_same_cells(in_engine, form):
     assert same(in_engine, repeated(texts, pa.string(), 1), plan_of(*columns_of(column)))[0][:-2].sum() >= 1
 
 
+def column_of(type, values, rows=21):
+    """Return values of a type, and missing ones up to a number of rows."""
+    return pa.array([*values, *[None] * (rows - len(values))], type)
+
+
 TYPED = {
     "int64": (pa.int64(), [None, 0, 1, -1, -3, 17, 18, 100, 101, -9, 2**62, -(2**63), 3, 2]),
     "int16": (pa.int16(), [None, 0, 1, -1, 17, 18, 100, 32767, -32768]),
@@ -171,11 +176,11 @@ TYPED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", TYPED)
-def test_typed_numbers_and_booleans_fall_in_the_same_cells(in_any_engine, case):
-    type, values = TYPED[case]
-    plan = plan_of(*columns_of(NUMBER, CATEGORY, YESNO))
-    same(in_any_engine, repeated(values, type, 3), plan)
+def test_typed_numbers_and_booleans_fall_in_the_same_cells(in_any_engine):
+    kinds = {"as number": NUMBER, "as category": CATEGORY, "as yesno": YESNO}
+    columns = {f"{case} {way}": (column_of(*TYPED[case]), kind) for case in TYPED for way, kind in kinds.items()}
+    plan = plan_of(*({"name": name, **kind} for name, (_, kind) in columns.items()))
+    same(in_any_engine, pa.table({name: array for name, (array, _) in columns.items()}), plan)
 
 
 DAYS = [None, *map(dt.date.fromisoformat, (
@@ -189,12 +194,14 @@ TIMES = [None, *map(dt.datetime.fromisoformat, (
 ))]  # fmt: skip
 
 
-@pytest.mark.parametrize("type", [pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC")], ids=str)
-def test_dates_and_timestamps_fall_in_the_same_cells_in_any_time_zone_of_the_session(in_any_engine, type):
-    values = DAYS if type == pa.date32() else TIMES
-    parts = PARTS[type == pa.date32() :]  # the hour of a date is not known
-    columns = columns_of(CATEGORY, *PERIODS) + [{"name": part["by"], "of": "x0", **part} for part in parts]
-    same(in_any_engine, repeated(values, type, 6), plan_of(*columns))
+def test_dates_and_timestamps_fall_in_the_same_cells_in_any_time_zone_of_the_session(in_any_engine):
+    arrays, columns = {}, []
+    for type in (pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
+        own = [{"name": f"{type} {k}", **kind} for k, kind in enumerate((CATEGORY, *PERIODS))]
+        arrays |= dict.fromkeys((each["name"] for each in own), column_of(type, DAYS if type == pa.date32() else TIMES))
+        parts = PARTS[type == pa.date32() :]  # the hour of a date is not known
+        columns += own + [{"name": f"{type} {part['by']}", "of": f"{type} 0", **part} for part in parts]
+    same(in_any_engine, pa.table(arrays), plan_of(*columns))
 
 
 def test_values_that_only_postgresql_has_are_counted(postgres):

@@ -20,6 +20,7 @@ from tests.serving import Served
 __all__ = ["Answer", "Tab", "ask", "cookie_of", "opened"]
 
 PATIENCE = 60.0  # seconds
+HERE = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,18 @@ class Answer:
 
 
 def ask(
-    app: Served, path: str, method: str = "GET", headers: Mapping[str, str] | None = None, body: bytes = b""
+    app: Served,
+    path: str,
+    method: str = "GET",
+    headers: Mapping[str, str] | None = None,
+    body: bytes = b"",
+    *,
+    sender: str = HERE,
 ) -> Answer:
-    """Send one request; `headers` may hold a `Host` of the test's choice."""
+    """Send one request from a loopback address; `headers` may hold a `Host` of the test's choice."""
     url = urlsplit(app.address)
-    with closing(http.client.HTTPConnection(str(url.hostname), url.port, timeout=PATIENCE)) as connection:
+    connection = http.client.HTTPConnection(str(url.hostname), url.port, PATIENCE, (sender, 0))
+    with closing(connection):
         connection.request(method, path, body or None, dict(headers or {}))
         with connection.getresponse() as answer:
             found = {name.lower(): value for name, value in answer.getheaders()}
@@ -105,8 +113,9 @@ def opened(
     origin: str = "",
     host: str = "",
     headers: Mapping[str, str] | None = None,
+    sender: str = HERE,
 ) -> Iterator[Tab]:
-    """Open a tab; with a `cookie`, in the browser that has it, else in a new one.
+    """Open a tab from a loopback address; with a `cookie`, in the browser that has it, else in a new one.
 
     `session` is one that the tab asks to join. `headers` are added to all requests, as a proxy does.
 
@@ -119,7 +128,7 @@ def opened(
         origin=Origin(origin or app.address),
         subprotocols=[Subprotocol(text) for text in ("streamlit", cookie_sent, session) if text],
         additional_headers={"Cookie": f"_streamlit_xsrf={cookie_sent}", **(headers or {})},
-        sock=create_connection((str(url.hostname), url.port)),  # wherever `host` may point
+        sock=create_connection((str(url.hostname), url.port), source_address=(sender, 0)),  # wherever `host` may point
         max_size=None,
         proxy=None,
     ) as socket:

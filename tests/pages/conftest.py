@@ -7,6 +7,9 @@ from functools import cache
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import app_test, local_script_runner
+from streamlit.testing.v1.local_script_runner import LocalScriptRunner, require_widgets_deltas
 
 from pages.parts.visit import background_read
 
@@ -16,6 +19,23 @@ def components() -> Iterator[None]:
     """Search the installed packages for components once, and not for each visitor, which takes a fifth of a second."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def runs() -> Iterator[None]:
+    """Compile each script once, and sleep until a run has ended: Streamlit looks for that a thousand times a second."""
+    compiled = ScriptCache()
+
+    def await_end(runner: LocalScriptRunner, timeout: float = 3) -> None:
+        if runner._script_thread is not None:
+            runner._script_thread.join(timeout)
+        require_widgets_deltas(runner, timeout=1)  # which raises if it has not ended
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_script_runner, "require_widgets_deltas", await_end)
+        for module in (app_test, local_script_runner):
+            patch.setattr(module, "ScriptCache", lambda: compiled)
         yield
 
 

@@ -143,12 +143,12 @@ def scripts_of(folder: Path, elements: Sequence[str]) -> list[str]:
         name = todo.pop(0)
         if name not in files and (folder / name).is_file():
             files[name] = None
-            todo += _IMPORTED.findall((folder / name).read_text(encoding="utf-8")[:_HEAD])
+            with (folder / name).open(encoding="utf-8") as script:
+                todo += _IMPORTED.findall(script.read(_HEAD))
     return list(files)
 
 
 _SCRIPTS = Path(file_util.get_static_dir(), "static", "js")
+_FIRST = frozenset(scripts_of(_SCRIPTS, ELEMENTS))
 # The addresses of the scripts that draw charts, for a screen without one.
-CHART_SCRIPTS = tuple(
-    f"./static/js/{name}" for name in scripts_of(_SCRIPTS, (CHART,)) if name not in scripts_of(_SCRIPTS, ELEMENTS)
-)
+CHART_SCRIPTS = tuple(f"./static/js/{name}" for name in scripts_of(_SCRIPTS, (CHART,)) if name not in _FIRST)
