@@ -18,23 +18,33 @@ from dpengine.marginals.division import root_of_cells, weight_within
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.least_squares import LeastSquares, subsets
 from dpengine.marginals.measurement import Allocation
+from dpengine.noise import moments
 from dpengine.spec.plan import Plan
 
 __all__ = ["VarianceOfShares", "root_of_tally", "total_variance"]
 
+LEAST_VARIANCE = 1e-9  # of noise that is almost always 0, so that estimates have a precision
 
-def total_variance(plan: Plan, allocations: Sequence[Allocation], tables: Sequence[Columns]) -> float:
+
+def total_variance(
+    plan: Plan, allocations: Sequence[Allocation], tables: Sequence[Columns], *, discrete: bool = False
+) -> float:
     """Return the variance summed over all cells of `tables`, times their weights.
 
-    It is that of continuous Laplace noise, so that rankings do not depend on ε.
+    It is that of continuous Laplace noise, so that rankings do not depend on ε; or, if `discrete`, of the noise that is
+    drawn, most of which is 0 at large ε.
     """
-    variances = tuple(float(2 * allocation.scale**2) for allocation in allocations)
+    variances = tuple(_variance(each) if discrete else float(2 * each.scale**2) for each in allocations)
     if len(allocations) == 1:  # every published cell is a plain sum
         cells = plan.cells(allocations[0].columns)
         return math.fsum(_own_weight(plan, table) * cells * variances[0] for table in tables)
     sizes = {name: plan.column(name).size for name in plan.released}
     squares = LeastSquares(sizes, tuple(allocation.columns for allocation in allocations), variances)
     return math.fsum(_own_weight(plan, table) * plan.cells(table) * squares.variance(table) for table in tables)
+
+
+def _variance(allocation: Allocation) -> float:
+    return max(moments.variance(allocation.scale_in_units) / allocation.grain**2, LEAST_VARIANCE)
 
 
 def root_of_tally(plan: Plan, of_tally: Plan, measured: Sequence[Allocation]) -> int:

@@ -68,7 +68,7 @@ def allocate_directly(plan: Plan) -> tuple[Allocation, ...]:
         joint = allocate_by_cells(plan, [everything])
         # Compared on tables that cost something: a contained table affects the measurements only by its weight.
         judged = plan.supports if plan.weights else tables
-        if total_variance(plan, joint, judged) <= total_variance(plan, split, judged):
+        if total_variance(plan, joint, judged, discrete=True) <= total_variance(plan, split, judged, discrete=True):
             split = joint
     return _with_heavy(plan, tables, split)
 

@@ -16,7 +16,7 @@ from dpengine.marginals.graphs import junction_order, maximal
 from dpengine.marginals.measurement import Allocation
 from dpengine.measure.allocation import allocate_by_cells, allocate_directly, needs_a_model
 from dpengine.measure.strategy_base import MAX_ADAPTIVE_SCALE
-from dpengine.noise.moments import mean_absolute
+from dpengine.noise.moments import mean_absolute, variance
 from dpengine.spec.plan import Plan
 
 __all__ = ["has_large_ranges", "is_sparse", "most_noise", "noise_in_a_table", "noise_is_too_much", "noise_of"]
@@ -155,7 +155,8 @@ def _noise(plan: Plan, tables: Sequence[Columns], scales: Mapping[Columns, float
     """
     if len(scales) == 1 < len(tables):
         ((columns, scale),) = scales.items()
-        noise = math.fsum(math.sqrt(4 / math.pi * plan.cells(columns) * plan.cells(table)) for table in tables) * scale
+        deviation = math.sqrt(2 / math.pi * variance(Fraction(scale)))
+        noise = math.fsum(math.sqrt(plan.cells(columns) * plan.cells(table)) for table in tables) * deviation
     else:
         noise = math.fsum(plan.cells(columns) * mean_absolute(scale) for columns, scale in scales.items())
     return noise / (len(tables) * (plan.rows_about or ASSUMED_ROWS))
