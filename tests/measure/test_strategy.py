@@ -18,7 +18,8 @@ from dpengine import Ledger, Plan, PlanError, release
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.measurement import Measurements
-from dpengine.measure.allocation import allocate_directly, needs_a_model
+from dpengine.marginals.total_variance import total_variance
+from dpengine.measure.allocation import allocate_apart, allocate_directly, needs_a_model
 from dpengine.measure.rows_and_noise import noise_in_a_table
 from dpengine.measure.strategy import decide, resolved
 from dpengine.measure.strategy_base import Strategy
@@ -190,6 +191,19 @@ def test_auto_leaves_larger_tables_in_a_ring_to_a_model_if_rows_are_unknown_or_h
     columns, tables = [*plan.to_dict()["columns"], pay], [*combinations("abcd", 3), {"columns": ["a"], "mean": ["pay"]}]
     with_means = Plan(**plan.to_dict() | {"columns": columns, "tables": tables})
     assert decide(with_means).plan.strategy == "adaptive"
+
+
+def test_one_table_of_all_columns_is_measured_where_its_noise_is_mostly_zero() -> None:
+    """Its discrete noise is then far below the continuous one of the same scale, and below that of many tables."""
+    fields: dict[str, Any] = {"dataset": "d", "rows_about": 3_000, "columns": [category(name, 8) for name in "abcd"]}
+    pairs = [list(pair) for pair in combinations("abcd", 2)]
+    many, one = (decide(Plan(**fields, epsilon=epsilon, tables=pairs)) for epsilon in ("1", "10"))
+    assert [len(each.allocations) for each in (many, one)] == [6, 1]
+    assert one.allocations[0].epsilon == 10
+    assert one.name == "Direct"
+    apart = total_variance(one.plan, allocate_apart(one.plan), pairs, discrete=True)
+    assert total_variance(one.plan, one.allocations, pairs, discrete=True) < 0.05 * apart
+    assert total_variance(one.plan, one.allocations, pairs) > total_variance(one.plan, allocate_apart(one.plan), pairs)
 
 
 def test_auto_models_tables_beside_means_where_it_would_without_them() -> None:

@@ -853,6 +853,13 @@ FAULTS = [
         "tests/bundle/test_summed_levels.py::test_it_verifies_and_says_that_levels_are_sums",
     ),
     Fault(
+        "one table of all columns is judged by noise that is never drawn",
+        ALLOCATION,
+        "total_variance(plan, joint, judged, discrete=True) <= total_variance(plan, split, judged, discrete=True)",
+        "total_variance(plan, joint, judged) <= total_variance(plan, split, judged)",
+        OF_STRATEGY + "::test_one_table_of_all_columns_is_measured_where_its_noise_is_mostly_zero",
+    ),
+    Fault(
         "tables beside means are measured, however wide the noise",
         "dpengine/measure/rows_and_noise.py",
         "or not _without_amounts(plan, tables)",
@@ -1135,7 +1142,7 @@ FAULTS = [
     Fault(
         "larger tables in a ring are measured alike, however many columns there are",
         NOISE,
-        "math.sqrt(cells) * min(1.0, FEW_COLUMNS_OF_LARGER / len(plan.released))",
+        "math.sqrt(cells) * min(1.0, FEW_COLUMNS_OF_LARGER / len(plan.counted))",
         "math.sqrt(cells)",
         OF_STRATEGY
         + "::test_auto_measures_larger_tables_whose_joint_table_cannot_be_written_down_where_noise_is_little",
@@ -1144,7 +1151,7 @@ FAULTS = [
     Fault(
         "larger tables in a ring are measured by a guess at the number of rows",
         NOISE,
-        "(unknown and _are_larger(tables)) or ",
+        "(unknown and _are_larger(counted)) or ",
         "",
         OF_STRATEGY + "::test_auto_leaves_larger_tables_in_a_ring_to_a_model_if_rows_are_unknown_or_have_amounts",
     ),

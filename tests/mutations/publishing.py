@@ -1050,7 +1050,7 @@ FAULTS = [
     Fault(
         "a model in a bundle may lack one of its columns",
         PRICES,
-        "for table in tables_of_model(checked, plan) for name in table} - known):",
+        "for table in tables_of_model(checked, plan.finest) for name in table} - known):",
         "for table in tables_of_model(checked, plan) for name in table} & known - known):",
         OF_MODELS,
     ),
