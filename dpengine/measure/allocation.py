@@ -41,7 +41,7 @@ __all__ = [
 MAX_OPTIMISED = 60  # marginals beyond which the numerical search takes too long
 
 
-def allocate_directly(plan: Plan) -> tuple[Allocation, ...]:
+def allocate_directly(plan: Plan, *, discrete: bool = True) -> tuple[Allocation, ...]:
     """Divide ε over the requested tables, by three rules.
 
     Each follows from minimising the total variance Σ w_S·n_S·2/ε_S² of independent marginals of n_S cells and weight
@@ -50,7 +50,8 @@ def allocate_directly(plan: Plan) -> tuple[Allocation, ...]:
     1. Nothing is spent on a table that another one contains: its sums are free. A table of more weight than those that
        contain it is measured beside them, where that gives less variance in total.
     2. One table that contains all others is measured with all of ε; so is the table of all columns, where that gives
-       less variance in total.
+       less variance in total: of the discrete noise that is drawn, most of which is 0 at large ε. If not `discrete`,
+       that of continuous noise decides, so that the same tables are measured at every ε.
     3. Otherwise the maximal tables are measured, with ε_S in proportion to the cube root of w_S·n_S, and combined by
        least squares. This is within 0.1 % of numerical optimisation on the cases in the tests.
 
@@ -68,7 +69,8 @@ def allocate_directly(plan: Plan) -> tuple[Allocation, ...]:
         joint = allocate_by_cells(plan, [everything])
         # Compared on tables that cost something: a contained table affects the measurements only by its weight.
         judged = plan.supports if plan.weights else tables
-        if total_variance(plan, joint, judged, discrete=True) <= total_variance(plan, split, judged, discrete=True):
+        together, apart = (total_variance(plan, each, judged, discrete=discrete) for each in (joint, split))
+        if together <= apart:
             split = joint
     return _with_heavy(plan, tables, split)
 
@@ -157,10 +159,10 @@ def allocate_optimally(plan: Plan) -> tuple[Allocation, ...]:
     Source: the objective of OPT_MARG (McKenna et al., "Optimizing error of high-dimensional statistical queries",
     PVLDB 2018), in the closed form of `marginals.least_squares`.
     """
-    direct = allocate_directly(plan)
+    direct = allocate_directly(plan, discrete=False)
     candidates = _candidates(plan, [allocation.columns for allocation in direct])
     if len(candidates) == 1 or len(candidates) > MAX_OPTIMISED:
-        return direct
+        return allocate_directly(plan)
     given = {allocation.columns: float(allocation.epsilon / plan.for_tables) for allocation in direct}
     weights = _least_variance(plan, candidates, [given.get(columns, 0.003) for columns in candidates])
     shares = np.floor(PARTS * weights / weights.sum()).astype(int)
@@ -173,7 +175,11 @@ def allocate_optimally(plan: Plan) -> tuple[Allocation, ...]:
     )
     covered = all(any(set(table) <= set(each.columns) for each in optimal) for table in plan.supports)
     better = covered and total_variance(plan, optimal, plan.supports) < total_variance(plan, direct, plan.supports)
-    return optimal if better else direct
+    best, joint = optimal if better else direct, allocate_directly(plan)
+    if len(joint) > 1:
+        return best
+    drawn, of_joint = (total_variance(plan, each, plan.supports, discrete=True) for each in (best, joint))
+    return joint if of_joint < drawn else best
 
 
 def _candidates(plan: Plan, measured: Sequence[Columns]) -> list[Columns]:
@@ -211,5 +217,7 @@ def divide_over_tallies(plan: Plan) -> tuple[Fraction, ...]:
     If A is the total variance of a tally's tables at ε = 1, times their weights, that of all tables is Σ A/ε² over the
     parts. It is least with parts in proportion to the cube roots of A, which are rounded to thousandths.
     """
-    roots = [root_of_tally(plan, tally.plan, allocate_directly(tally.plan.at(1))) for tally in plan.tallies]
+    roots = [
+        root_of_tally(plan, tally.plan, allocate_directly(tally.plan.at(1), discrete=False)) for tally in plan.tallies
+    ]
     return tuple(plan.epsilon * root / sum(roots) for root in roots)

@@ -10,11 +10,19 @@ import numpy as np
 
 from dpengine.errors import PlanError
 from dpengine.marginals.measurement import Allocation, Measurement, Measurements
-from dpengine.measure.allocation import divide_over_tallies
+from dpengine.measure.allocation import allocate_directly, divide_over_tallies
 from dpengine.measure.direct_strategy import Direct, WithoutChoices
 from dpengine.translation.catalogue import _
 
 __all__ = ["Tallied"]
+
+
+class _OfTally(WithoutChoices):
+    """Measure the tables of one tally: the same ones at every ε, for its share of ε follows from them."""
+
+    @cached_property
+    def divided(self) -> tuple[Allocation, ...]:
+        return allocate_directly(self.plan, discrete=False)
 
 
 class Tallied(WithoutChoices):
@@ -32,7 +40,7 @@ class Tallied(WithoutChoices):
     @cached_property
     def _by_tally(self) -> tuple[Direct, ...]:
         parts = divide_over_tallies(self.plan)
-        return tuple(WithoutChoices(tally.plan.at(part)) for tally, part in zip(self.plan.tallies, parts, strict=True))
+        return tuple(_OfTally(tally.plan.at(part)) for tally, part in zip(self.plan.tallies, parts, strict=True))
 
     @property
     def tallies(self) -> Sequence[int]:

@@ -65,7 +65,7 @@ def wrong_division(
         if epsilon != shares.get(key := (each.tally, frozenset(each.columns)), epsilon)
     ]
     if way is Estimator.LEAST_SQUARES and plan.strategy == "optimised" and not crossed and wrong:
-        if not _is_optimal(plan, whole):
+        if not _is_optimal(plan, [each.columns for each in whole], spent):
             yield _NOT_LEAST.format(tables="tables")
         return
     for each, share in wrong:
@@ -119,18 +119,18 @@ def _divided(plan: Plan, measured: Sequence[Allocation], epsilon: Fraction) -> l
     return divided_by_cells(plan, tables, apart, epsilon)
 
 
-def _is_optimal(plan: Plan, whole: Sequence[Allocation]) -> bool:
-    """Return whether moving ε between measured tables gains next to nothing.
+def _is_optimal(plan: Plan, tables: Sequence[Columns], spent: Sequence[Fraction]) -> bool:
+    """Return whether moving ε between measured `tables`, with so much `spent` on each, gains next to nothing.
 
     The variance V is of degree −2 in the shares, so where it is least for a given sum, e·∂V/∂e = −2·V·e for each share
     e of this sum.
     """
-    total = sum((each.epsilon for each in whole), Fraction(0))
-    parts = np.array([float(each.epsilon / total) for each in whole])
-    if not all(any({*table} <= {*each.columns} for each in whole) for table in plan.supports):
+    total = sum(spent, Fraction(0))
+    parts = np.array([float(each / total) for each in spent])
+    if not all(any({*table} <= {*each} for each in tables) for table in plan.supports):
         return True  # which is reported where it is checked that all tables were measured
     with np.errstate(all="ignore"):
-        variance, slope = VarianceOfShares.of(plan, [each.columns for each in whole]).at(parts)
+        variance, slope = VarianceOfShares.of(plan, tables).at(parts)
         return bool((np.abs(slope / (-2 * variance) - 1) <= OF_A_SEARCH).all())
 
 

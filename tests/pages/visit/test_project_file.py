@@ -31,7 +31,7 @@ def half() -> Entries:
         ranges=True, more=(table_measures.table_of(("day",), [("median", "age")]),), of_amounts=("sum",),
         rows_about=5000, strategy="direct",
         declared={"day": day, "age": wrong, "town: a": town}, several_rows=True, id_column="pid", rows=7, epsilon="1/3",
-        notes="two\nlines", language="de", about={"period": "2025"}, nouns={"rows": "visits"},
+        notes="two\nlines", language="de", about={"period": "2025"}, nouns={"rows": "visits"}, coarser_levels="summed",
         texts={"town: a": {"label": "Town", "words": {"no": "Norway"}}, "age": {"whole": False}},
     )  # fmt: skip
 
