@@ -66,4 +66,4 @@ def test_optimised_shares_are_those_with_the_choices_of_quantiles() -> None:
     tables = [["sex", "ward"], ["sex", "age"], {"columns": ["ward"], "quantiles": {"pay": ["0.5"]}}]
     fields: dict[str, Any] = {"dataset": "demo", "epsilon": "2", "strategy": "optimised", "rows_about": 10**9}
     manifest = verify(release(ROWS, Plan(columns=[SEX, WARD, AGE, PAY], tables=tables, **fields)).bundle)
-    assert sum(entry["purpose"] is not None for entry in manifest["measurements"]) == 1
+    assert sum("purpose" in entry for entry in manifest["measurements"]) == 1

@@ -41,7 +41,7 @@ FAULTS = [
     Fault(
         "verify takes any shares of a search",
         DIVISION,
-        "if not _is_optimal(plan, whole):",
+        "if not _is_optimal(plan, [each.columns for each in whole], spent):",
         "if False:",
         OTHER_SHARES,
         quick=True,
