@@ -19,6 +19,7 @@ from dpengine.estimate.table_errors import table_error, table_errors
 from dpengine.marginals.measurement import Allocation
 from dpengine.measure.allocation import allocate
 from dpengine.measure.strategy import decide, resolved
+from dpengine.measure.strategy_base import Strategy
 from dpengine.results.mock_table import ASSUMED_ROWS, listed_cells, mock_counts, mock_rows
 from dpengine.results.predict import measure_half_widths, predict_by_trials
 from dpengine.results.preview import preview
@@ -52,7 +53,14 @@ def allocations_of(plan: Plan) -> tuple[Allocation, ...]:
 
     *auto* means *direct* here, even if it would decide differently at this ε.
     """
-    return resolved(plan).allocations
+    return _measured_directly(plan).allocations
+
+
+def _measured_directly(plan: Plan) -> Strategy:
+    """Return the strategy that measures the tables of `plan`, where *auto* may make coarser levels sums."""
+    if plan.strategy == "auto" and plan.resolution.levels:
+        return resolved(changed(plan, coarser_levels=decide(plan).plan.coarser_levels))
+    return resolved(plan)
 
 
 def predict_table(plan: Plan, table: Columns) -> pd.DataFrame:
@@ -62,9 +70,9 @@ def predict_table(plan: Plan, table: Columns) -> pd.DataFrame:
     """
     import pandas as pd
 
-    strategy = resolved(plan)
-    allocations = strategy.allocations
-    cell, total = table_error(plan, allocations, table), table_error(plan, allocations, ())
+    strategy = _measured_directly(plan)
+    errors = table_errors(strategy.plan, strategy.allocations)
+    cell, total = errors(table), errors(())
     row = {
         "epsilon": float(plan.epsilon), "mean_abs_error": cell.mean_abs, "half_width_95": cell.half_width(),
         "total_half_width_95": total.half_width(),
@@ -106,7 +114,8 @@ def mostly_noise_shares(
     are added.
     """
     known = {} if known is None else known
-    error = table_errors(plan, allocations_of(plan))
+    measured = _measured_directly(plan)
+    error = table_errors(measured.plan, measured.allocations)
     for table in tables:
         if table not in known:
             known[table] = MockCells.of(plan, table)
@@ -125,7 +134,8 @@ def rows_beyond_noise(plan: Plan, tables: Sequence[Columns], known: dict[Columns
     60
     """
     known = {} if known is None else known
-    error = table_errors(plan, allocations_of(plan))
+    measured = _measured_directly(plan)
+    error = table_errors(measured.plan, measured.allocations)
     cells = np.zeros(12 * PER_DECADE + 1)  # by the number of rows from which on they exceed their noise
     for table in tables:
         if table not in known:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
 
-from dpengine import epsilon_for, predict
+from dpengine import Plan, epsilon_for, predict
 from dpengine.array_types import Columns
+from dpengine.measure.strategy import decide
 from dpengine.results.alternatives import (
     ALL_CELLS,
     MockCells,
@@ -156,3 +158,14 @@ def test_half_of_the_cells_are_mostly_noise_at_the_size_from_which_on_a_plan_is_
 def test_noise_that_is_almost_certainly_zero_matters_at_no_size() -> None:
     plan = survey().at("1000")
     assert rows_beyond_noise(plan, plan.marginals) is None
+
+
+def test_the_error_of_one_table_is_that_of_all_where_coarser_levels_are_sums() -> None:
+    age = {"name": "age", "kind": "number", "edges": list(range(0, 81, 5)), "levels": {"20-year": 20}}
+    others = [{"name": name, "kind": "category", "values": [f"v{k}" for k in range(6)]} for name in "abc"]
+    pairs = [list(pair) for pair in combinations(["age", *"abc"], 2)]
+    plan = Plan(dataset="d", epsilon=2, rows_about=90_000, columns=[age, *others], tables=[*pairs, ["age@20-year", "a"]])
+    assert decide(plan).plan.coarser_levels == "summed"
+    of_all = predict(plan).set_index("table")["half_width_95"]
+    for table in (("age", "a"), ("age@20-year", "a")):
+        assert predict_table(plan, table)["half_width_95"].iloc[0] == of_all[" × ".join(table)]
