@@ -164,7 +164,8 @@ def test_the_error_of_one_table_is_that_of_all_where_coarser_levels_are_sums() -
     age = {"name": "age", "kind": "number", "edges": list(range(0, 81, 5)), "levels": {"20-year": 20}}
     others = [{"name": name, "kind": "category", "values": [f"v{k}" for k in range(6)]} for name in "abc"]
     pairs = [list(pair) for pair in combinations(["age", *"abc"], 2)]
-    plan = Plan(dataset="d", epsilon=2, rows_about=90_000, columns=[age, *others], tables=[*pairs, ["age@20-year", "a"]])
+    tables = [*pairs, ["age@20-year", "a"]]
+    plan = Plan(dataset="d", epsilon=2, rows_about=90_000, columns=[age, *others], tables=tables)
     assert decide(plan).plan.coarser_levels == "summed"
     of_all = predict(plan).set_index("table")["half_width_95"]
     for table in (("age", "a"), ("age@20-year", "a")):
