@@ -39,6 +39,8 @@ __all__ = [
 ]
 
 MAX_OPTIMISED = 60  # marginals beyond which the numerical search takes too long
+# Part of the variance of discrete noise, below which one table is measured: whole counts gain less than estimates.
+CLEARLY = 1 / 3
 
 
 def allocate_directly(plan: Plan, *, discrete: bool = True) -> tuple[Allocation, ...]:
@@ -69,10 +71,20 @@ def allocate_directly(plan: Plan, *, discrete: bool = True) -> tuple[Allocation,
         joint = allocate_by_cells(plan, [everything])
         # Compared on tables that cost something: a contained table affects the measurements only by its weight.
         judged = plan.supports if plan.weights else tables
-        together, apart = (total_variance(plan, each, judged, discrete=discrete) for each in (joint, split))
-        if together <= apart:
+        if _is_better(plan, joint, split, judged, discrete=discrete):
             split = joint
     return _with_heavy(plan, tables, split)
+
+
+def _is_better(
+    plan: Plan, joint: Sequence[Allocation], split: Sequence[Allocation], tables: Sequence[Columns], *, discrete: bool
+) -> bool:
+    """Return whether one table leaves less variance in total: of continuous noise, or clearly, of discrete noise."""
+    together, apart = (total_variance(plan, each, tables) for each in (joint, split))
+    if together <= apart or not discrete:
+        return together <= apart
+    drawn, drawn_apart = (total_variance(plan, each, tables, discrete=True) for each in (joint, split))
+    return drawn <= CLEARLY * drawn_apart
 
 
 def _with_heavy(plan: Plan, tables: Sequence[Columns], allocations: tuple[Allocation, ...]) -> tuple[Allocation, ...]:
@@ -178,8 +190,7 @@ def allocate_optimally(plan: Plan) -> tuple[Allocation, ...]:
     best, joint = optimal if better else direct, allocate_directly(plan)
     if len(joint) > 1:
         return best
-    drawn, of_joint = (total_variance(plan, each, plan.supports, discrete=True) for each in (best, joint))
-    return joint if of_joint < drawn else best
+    return joint if _is_better(plan, joint, best, plan.supports, discrete=True) else best
 
 
 def _candidates(plan: Plan, measured: Sequence[Columns]) -> list[Columns]:

@@ -855,8 +855,8 @@ FAULTS = [
     Fault(
         "one table of all columns is judged by noise that is never drawn",
         ALLOCATION,
-        "total_variance(plan, each, judged, discrete=discrete) for each in (joint, split)",
-        "total_variance(plan, each, judged) for each in (joint, split)",
+        "total_variance(plan, each, tables, discrete=True) for each in (joint, split)",
+        "total_variance(plan, each, tables) for each in (joint, split)",
         OF_STRATEGY + "::test_one_table_of_all_columns_is_measured_where_its_noise_is_mostly_zero",
     ),
     Fault(
