@@ -1,4 +1,4 @@
-"""Decide how tables at several levels of a column are measured: crossed, apart, or in parts.
+"""Decide how tables at several levels of a column are measured: summed, crossed, apart, or in parts.
 
 *Summed*, only the finest levels are measured (`measure.summed_strategy`): best of many tables that overlap. *Crossed*,
 each level is measured with all other columns (`measure.levels`): best if these are the same in most tables.
@@ -69,7 +69,7 @@ def is_better_apart(plan: Plan) -> bool:
 
 def is_better_in_parts(plan: Plan) -> bool:
     """Return whether measuring a plan in parts, if it has several, is necessary or better than the other ways."""
-    if not plan.in_parts:
+    if not plan.in_parts or not _parts_are_small(plan):
         return False
     if not plan.resolution.is_small:
         return True
@@ -103,13 +103,17 @@ def _variances_apart(plan: Plan) -> dict[Columns, float] | None:
 
 def _variances_in_parts(plan: Plan) -> dict[Columns, float] | None:
     """Return the mean variance of a cell of each table if measured in parts; None if there are no parts that agree."""
-    if not plan.in_parts or not all(part.resolution.is_small for part in plan.parts.levels):
+    if not plan.in_parts or not _parts_are_small(plan):
         return None
     try:
         InParts(plan).check()
     except PlanError:
         return None
     return variances_of_parts(plan)
+
+
+def _parts_are_small(plan: Plan) -> bool:
+    return all(part.resolution.is_small for part in plan.parts.levels)
 
 
 def _squares(plan: Plan, measured: Sequence[Allocation]) -> LeastSquares:

@@ -55,6 +55,16 @@ def test_few_tables_with_different_columns_are_measured_at_their_own_levels() ->
     assert type(decide(plan_of(tables, columns=[by_year, *OTHERS]))) is LevelsApart
 
 
+def test_levels_that_cannot_be_crossed_are_apart_or_sums() -> None:
+    """Not even in parts: those with levels would be crossed with four columns."""
+    wide = [{"name": f"c{k}", "kind": "number", "edges": list(range(41))} for k in range(6)]
+    tables = [["age", "c0"], *(["age@20-year", f"c{k}"] for k in (1, 2, 3)), ["c4", "c5"]]
+    for epsilon in ("1/10", "1", "20", "500"):
+        strategy = decide(plan_of(tables, epsilon, 100_000, columns=[AGE, *wide]))
+        strategy.check()
+        assert isinstance(strategy, LevelsApart | Summed)
+
+
 @pytest.mark.parametrize("strategy", ["direct", "optimised", "adaptive"])
 def test_sums_cost_nothing_beside_the_measured_tables(strategy: str) -> None:
     plan = plan_of([*PAIRS, ["age@20-year", "c1"]], strategy=strategy, coarser_levels="summed")
