@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -14,7 +15,10 @@ import pyarrow as pa
 import pytest
 
 from dpengine import Ledger, Plan, Release, ReleaseError, draw_replicates, preview, release, verify
+from dpengine.bundle.checks.model_check import ModelBounds, StatedError
 from dpengine.bundle.write import pack
+from dpengine.marginals.plan_levels import group_sizes
+from dpengine.measure.allocation import allocate
 from dpengine.replicates import basis_of, replicate
 from tests.bundles import Members, members_of, rows_of, zipped
 
@@ -83,11 +87,17 @@ def test_counts_and_estimates_that_are_no_sums_are_found(strategy: str) -> None:
     assert "estimate" in faults_of(strategy, moved(1, 3, 40))
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_narrower_interval_of_a_sum_is_found(strategy: str) -> None:
-    rows = rows_of(members(strategy)[COARSE])
-    line = max(range(1, len(rows)), key=lambda k: int(rows[k][4]))
-    assert "interval" in faults_of(strategy, moved(line, 4, int(rows[line][2]) - int(rows[line][4])))
+def test_a_narrower_interval_of_a_sum_is_found() -> None:
+    """It still lies around its estimate and holds the count; only its width says that it is not that of the sum."""
+    rows = rows_of(members("direct")[COARSE])
+    width = {k: int(row[5]) - int(row[4]) for k, row in enumerate(rows[1:], start=1) if int(row[4]) > 0}
+    line = max(width, key=lambda k: min(int(rows[k][2]) - int(rows[k][4]), int(rows[k][5]) - int(rows[k][2])))
+
+    def narrow(changed: Members) -> None:
+        moved(line, 4, 5)(changed)
+        moved(line, 5, -5)(changed)
+
+    assert faults_of("direct", narrow).splitlines()[0].startswith(f"{COARSE}: an interval is not the estimate")
 
 
 def test_a_models_interval_narrower_than_the_noise_of_its_sums_is_found() -> None:
@@ -101,6 +111,17 @@ def test_a_models_interval_narrower_than_the_noise_of_its_sums_is_found() -> Non
         moved(line, 5, ends[1] + 1 - int(rows[line][5]))(changed)
 
     assert "narrower than the noise of its columns" in faults_of("adaptive", narrow)
+
+
+def test_the_least_interval_of_a_models_sum_has_the_noise_of_all_its_cells() -> None:
+    """In a column of a group, noise grows with the root of the cells that it adds up."""
+    plan, table = plan_of("adaptive"), ("age@20-year", "a")
+    measured = [(allocate(plan.finest, (name,), Fraction(1, 8)), plan.shape((name,))) for name in plan.finest.counted]
+    bounds = ModelBounds(plan, measured, StatedError((0.2, 0.75), 100.0))
+    least = bounds.half_widths(table, np.full(plan.shape(table), 100.0))[0].max(axis=1)
+    of_one, of_four, of_eight = (least[group_sizes(plan, table)[0] == size].max() for size in (1, 4, 8))
+    assert of_one * 1.02 < of_four
+    assert of_four * 1.02 < of_eight
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -65,7 +65,7 @@ FAULTS = [
         "dpengine/bundle/checks/model_check.py",
         "        scales, own = self._of_noise(table)\n",
         "        scales, own = [0.0 for _ in table], None\n",
-        "tests/bundle/test_summed_levels.py::test_a_models_interval_narrower_than_the_noise_of_its_sums_is_found",
+        "tests/bundle/test_summed_levels.py::test_the_least_interval_of_a_models_sum_has_the_noise_of_all_its_cells",
     ),
     Fault(
         "verify takes sums of levels in files of versions that had none",
