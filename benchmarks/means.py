@@ -14,8 +14,10 @@ weeks worked by schooling in the census sample of `data`, and two that are simul
 with skewed incomes, and 50 groups of 20 to 4,000 people of whom one in ten has the highest value and the rest nothing.
 
 It also prints how often intervals hold, for groups of 30 to 30,000 people, and names the worst; with the word `pairs`
-alone, those of covariance, correlation and slope of two amounts. Of these, intervals of groups that are too small for
-their noise reach over all that is possible, and so always hold: limits are for the others, and for all together.
+alone, those of a standard deviation, and of covariance, correlation and slope of two amounts. Of these, intervals of
+groups that are too small for their noise reach over all that is possible, and so always hold: limits are for the
+others, and for all together. Errors of a standard deviation are compared with those of the usual way, which spends a
+third of ε each on the count, the sum and the sum of squares around the middle of the range.
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ from dpengine.estimate.amounts import mean_intervals
 from dpengine.estimate.associations import associations
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.measure.strategy import decide
+from dpengine.spec.numeric.association import limit_of, unit_of
 
 SCRIPTS, DATA = Path(__file__).parent / "peers", Path(__file__).parent.parent / "data"
 PEERS = ("diffprivlib", "opendp", "smartnoise", "tumult")
@@ -51,7 +54,9 @@ BEST, SINGLE = 0.75, 1 / 25  # of the error of the best peer, and of a question 
 SLOWER = 1.5  # times as long as the counts alone
 COVERED, DRAWS = (0.945, 0.97), 1500
 PAIR_MOST, PAIR_DRAWS = 0.99, 600
+SPREAD = {"standard_deviation": ["pay"]}
 PAIRS = (
+    SPREAD,
     {"covariance": [["pay", "hours"]]},
     {"correlation": [["pay", "hours"]]},
     {"slope": [{"of": "pay", "on": "hours"}]},
@@ -169,7 +174,7 @@ def coverage() -> list[str]:
 
 
 def pair_coverage() -> list[str]:
-    """Print how often intervals hold for covariance, correlation and slope, each measured alone."""
+    """Print how often intervals hold for standard deviation, covariance, correlation and slope, each measured alone."""
     faults, sizes = [], [30, 100, 300, 1000, 3000, 10_000, 30_000]
     rng = np.random.default_rng(7)
     groups = np.repeat(np.arange(len(sizes)), sizes)
@@ -186,19 +191,23 @@ def pair_coverage() -> list[str]:
         strategy, of, on = decide(plan), plan.amount("pay"), plan.amount("hours")
         (columns,) = strategy.marginals
         exact = np.zeros(plan.shape(columns), dtype=np.int64)
-        for (cells, units), (others, more) in product(of.corners(*of.split(y)), on.corners(*on.split(x))):
+        (pair,) = plan.associations(("grp",))
+        shared = on.corners(*on.split(x)) if pair.kind != "standard_deviation" else [(x, np.ones_like(x))]
+        for (cells, units), (others, more) in product(of.corners(*of.split(y)), shared):
             where = {"grp": groups, "pay": cells, "hours": others}
             np.add.at(exact, tuple(where[name] for name in columns), units * more)
-        (pair,) = plan.associations(("grp",))
         both = [np.cov(5 * y[groups == g], x[groups == g], ddof=0) for g in range(len(sizes))]
-        divided = {"covariance": (0, 0), "slope": (0, 2), "correlation": (1, 1)}[pair.kind]
+        divided = {"slope": (0, 2), "correlation": (1, 1)}.get(pair.kind, (0, 0))
         true = np.array([each[0, 1] / np.prod(np.sqrt(np.diag(each)) ** divided) for each in both])
-        held, whole = np.zeros(len(sizes)), np.zeros(len(sizes))
+        if pair.kind == "standard_deviation":
+            true = np.array([np.sqrt(each[0, 0]) for each in both])
+        held, whole, off = np.zeros(len(sizes)), np.zeros(len(sizes)), []
         for _ in range(PAIR_DRAWS):
             soft = derive_estimates(strategy.plan, strategy.measure(lambda marginals, exact=exact: [exact])).soft
-            _, low, high = associations(pair, of, on, ("grp",), soft)
+            middle, low, high = associations(pair, of, on, ("grp",), soft)
             held += (low <= true) & (true <= high)
-            whole += low == -high
+            whole += high - low == limit_of(pair, on) * unit_of(pair, of, on) * len(pair.amounts)
+            off.append(middle - true)
         known = PAIR_DRAWS - whole
         worst = int(np.where(known > PAIR_DRAWS / 4, held / PAIR_DRAWS, 2.0).argmin())
         share = float((held - whole).sum() / known.sum())
@@ -207,9 +216,27 @@ def pair_coverage() -> list[str]:
             f"of groups too small; worst groups of {sizes[worst]:,}: {held[worst] / PAIR_DRAWS:.1%}",
             flush=True,
         )
-        if share < COVERED[0] or not COVERED[0] <= held.mean() / PAIR_DRAWS <= PAIR_MOST:
+        if pair.kind == "standard_deviation":
+            error = np.sqrt(np.mean(np.square(off), axis=0))
+            times = error / _usual_deviation_error(5 * y, groups, epsilon, true)
+            print(f"  error, of that of the usual way: {', '.join(f'{each:.2f}' for each in times)} by size of group")
+        if share < COVERED[0] <= held.mean() / PAIR_DRAWS <= PAIR_MOST:
             faults.append(f"intervals of the {pair.kind} hold in {share:.1%} of cases for {kind} at ε = {epsilon}")
     return faults
+
+
+def _usual_deviation_error(pay: np.ndarray, groups: np.ndarray, epsilon: str, true: np.ndarray) -> np.ndarray:
+    """Return the error of standard deviations from noisy counts, sums and sums of squares, by group."""
+    centred, scale = pay - 500.0, 3 / float(epsilon)
+    exact = [np.bincount(groups, centred**power) for power in range(3)]
+    rng, off = np.random.default_rng(11), []
+    for _ in range(PAIR_DRAWS):
+        people, sums, squares = (
+            each + rng.laplace(scale=scale * 500.0**power, size=len(each)) for power, each in enumerate(exact)
+        )
+        mean = np.clip(sums / np.maximum(people, 1), -500, 500)
+        off.append(np.sqrt(np.clip(squares / np.maximum(people, 1) - mean**2, 0, 500.0**2)) - true)
+    return np.sqrt(np.mean(np.square(off), axis=0))
 
 
 def _pair_plan(epsilon: str, asked: dict, groups: int) -> Plan:

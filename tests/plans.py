@@ -41,7 +41,7 @@ columns:
   - {name: pay, kind: amount, from: 0, to: 1000, step: 10}
   - {name: hours, kind: amount, from: 0, to: 80}
 tables:
-  - {columns: [sex], mean: [pay], covariance: [[pay, hours]], correlation: [[pay, hours]],
+  - {columns: [sex], mean: [pay], standard_deviation: [pay], covariance: [[pay, hours]], correlation: [[pay, hours]],
      slope: [{of: pay, on: hours}]}
 """
 CLINIC = """

@@ -16,6 +16,7 @@ from dpengine.bundle.guide_entries import (
     COMPARING,
     COUNT,
     COUNT_APART,
+    DEVIATIONS,
     FOUND_BINS,
     FOUND_VALUES,
     IN_FILES,
@@ -69,7 +70,8 @@ def _of_numbers(plan: Plan, quantiles: Entry) -> list[Entry]:
     entries = [COUNT if len(plan.tallies) == 1 else COUNT_APART, *NUMBERS[estimator(plan)]]
     entries += [AMOUNTS] if plan.means(()) or plan.sums(()) else []
     entries += [quantiles] if any(plan.quantiles((), name) for name in plan.amounts(())) else []
-    return [*entries, ASSOCIATIONS] if plan.associations(()) else entries
+    sizes = {len(each.amounts) for each in plan.associations(())}
+    return [*entries, *([DEVIATIONS] if 1 in sizes else []), *([ASSOCIATIONS] if 2 in sizes else [])]
 
 
 def _example(table: str, half_width: float) -> dict[str, str]:

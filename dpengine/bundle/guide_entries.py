@@ -8,9 +8,9 @@ from dpengine.bundle.estimator import Estimator
 from dpengine.translation.catalogue import _, mark
 
 __all__ = [
-    "ADDING", "AMOUNTS", "ASSOCIATIONS", "CHOSEN_QUANTILES", "COMPARING", "COUNT", "COUNT_APART", "FOUND_BINS",
-    "FOUND_VALUES", "IN_FILES", "LEVELS", "MOSTLY_NOISE", "NUMBERS", "QUANTILES", "REPLICATES", "SYNTHETIC",
-    "SYNTHETIC_APART", "Entry",
+    "ADDING", "AMOUNTS", "ASSOCIATIONS", "CHOSEN_QUANTILES", "COMPARING", "COUNT", "COUNT_APART", "DEVIATIONS",
+    "FOUND_BINS", "FOUND_VALUES", "IN_FILES", "LEVELS", "MOSTLY_NOISE", "NUMBERS", "QUANTILES", "REPLICATES",
+    "SYNTHETIC", "SYNTHETIC_APART", "Entry",
 ]  # fmt: skip
 
 
@@ -160,6 +160,16 @@ CHOSEN_QUANTILES = Entry(
         "these quantiles."
     ),
     mark("Quote the interval with every quantile."),
+)
+DEVIATIONS = Entry(
+    mark("standard deviation"),
+    mark(
+        "How far the amounts of the people of a cell lie from their mean, of those whose amount is known: the root of "
+        "the mean square of the distances. Squares are divided by the number of people, not by one less. The interval "
+        "holds the true number 95 times in 100; where a group is too small for its noise, it reaches over all values "
+        "that are possible. Values in the synthetic rows have another one."
+    ),
+    mark("Quote the interval with every standard deviation."),
 )
 ASSOCIATIONS = Entry(
     mark("covariance, correlation, slope"),

@@ -35,6 +35,17 @@ DEFINITION = mark("pure ε-differential privacy")
 NEIGHBOURS = mark("add or remove one person (all their rows)")
 TRUST_MODEL = mark("central: the data owner holds the rows and is trusted with them; readers see only this release")
 
+# These stand in every version: no release of an earlier one has standard deviations.
+DEVIATIONS = mark(
+    "standard deviation: of the people whose value is known, each bounded as declared and moved to the nearest step; "
+    "squares are divided by the number of people. It is computed from noisy counts in which a row is shared in three, "
+    "so that it weighs 1 in all. Values in synthetic.csv do not have it, and it is not fitted to other tables."
+)
+DEVIATION_INTERVALS = (
+    "Each interval of a standard deviation is meant to hold the true one with a probability of 95 %, each by itself. "
+    "Where a group is too small for its noise, it reaches over all values that are possible."
+)
+
 
 @speaking(ENGLISH)  # what is signed and compared is the same in every language
 def promises(plan: Plan, schema_version: int = SCHEMA_VERSION) -> dict[str, Any]:
@@ -218,15 +229,27 @@ def _has_quantiles(plan: Plan) -> bool:
     return any(plan.quantiles((), name) for name in plan.amounts(()))
 
 
+def _has_deviations(plan: Plan) -> bool:
+    return any(len(each.amounts) == 1 for each in plan.associations(()))
+
+
+def _has_pairs(plan: Plan) -> bool:
+    return any(len(each.amounts) == 2 for each in plan.associations(()))
+
+
 def _amount_sentences(plan: Plan, wording: Wording) -> list[str]:
     """Say how means, quantiles, slopes and amounts of synthetic rows are made; earlier versions do not say it."""
     sentences = [(bool(plan.finds), wording.found), (_has_means(plan), wording.means),
-            (_has_quantiles(plan), wording.quantiles), (bool(plan.associations(())), wording.associations),
-            (bool(plan.amounts(())), wording.amounts)]  # fmt: skip
+            (_has_deviations(plan), DEVIATIONS), (_has_quantiles(plan), wording.quantiles),
+            (_has_pairs(plan), wording.associations), (bool(plan.amounts(())), wording.amounts)]  # fmt: skip
     return [sentence for has, sentence in sentences if has and sentence]
 
 
 def _interval_sentences(plan: Plan, wording: Wording) -> list[str]:
-    sentences = [(_has_means(plan), wording.mean_intervals), (_has_quantiles(plan), wording.quantile_intervals),
-            (bool(plan.associations(())), wording.association_intervals)]  # fmt: skip
+    sentences = [
+        (_has_means(plan), wording.mean_intervals),
+        (_has_deviations(plan), DEVIATION_INTERVALS),
+        (_has_quantiles(plan), wording.quantile_intervals),
+        (_has_pairs(plan), wording.association_intervals),
+    ]
     return [sentence for has, sentence in sentences if has and sentence]

@@ -91,7 +91,7 @@ class Cells:
     @property
     def of_pair(self) -> bool:
         """Whether the cells hold a covariance, a correlation or a slope, which may be below 0."""
-        return self.measure is not None and self.measure.pair is not None
+        return self.measure is not None and bool(self.measure.on)
 
     @property
     def reach(self) -> tuple[float, float]:

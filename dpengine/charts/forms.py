@@ -58,9 +58,7 @@ def _forms_of_measure(columns: Sequence[Column], measure: Measure) -> tuple[Form
     column = columns[0]
     if measure.kind == "quantile":
         return ("dots",)
-    mapped: tuple[Form, ...] = (
-        ("map",) if isinstance(column, Category) and column.shapes and measure.pair is None else ()
-    )
+    mapped: tuple[Form, ...] = ("map",) if isinstance(column, Category) and column.shapes and not measure.on else ()
     dots: tuple[Form, ...] = ("dots", "ranked") if isinstance(column, Category) else ("dots",)
     return (*over_time, *dots, *mapped) if not mapped else (*mapped, *dots)
 

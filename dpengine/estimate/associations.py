@@ -1,5 +1,7 @@
 """Covariance, correlation and slope of two amounts in each cell of a table, from noisy tables that have both.
 
+And the standard deviation of one, the square root of its covariance with itself.
+
 Each of them is the θ for which, over the people of a cell whose two values s and t are known,
 
     Σ (s − s̄)(t − t̄)  =  θ · Σ w,    w = 1                                          of the covariance
@@ -39,10 +41,10 @@ REACH = math.log(20) / math.sqrt(2)  # 95 % half-width of Laplace noise, in stan
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """Rows of some groups in the cells of two amounts, with the covariance of their noise; amounts are from 0 to 1.
+    """Rows of some groups in the cells of two amounts, or of one, with the covariance of their noise.
 
-    `s`, `t`, `ss` and `tt` are the values in these cells whose weighted sums are those of both amounts and of their
-    squares.
+    Amounts are from 0 to 1. `s`, `t`, `ss` and `tt` are the values in these cells whose weighted sums are those of both
+    amounts and of their squares.
     """
 
     rows: Floats  # one line a group
@@ -82,28 +84,39 @@ def associations(
     """Return an association in each cell of `table`, and the ends of its 95 % interval, in the amounts' own units."""
     everybody = np.zeros(1)
     for part in [(), table] if table else [()]:
-        wide = (*part, of.name, on.name)
-        sums = _sums(soft.estimate(wide), of, on, part, soft)
+        rows = soft.estimate((*part, *each.amounts))
+        sums = _sums(each, rows, of, on, part, soft)
         everybody, low, high = _solve(each, sums, limit_of(each, on), float(everybody[0]))
-    unit, shape = unit_of(each, of, on), soft.estimate((*table, of.name, on.name)).shape[:-2]
-    middle, low, high = (unit * values.reshape(shape) for values in (everybody, low, high))
+    shape = rows.shape[: len(table)]
+    middle, low, high = (_in_units(each, values, of, on).reshape(shape) for values in (everybody, low, high))
     return middle, low, high
 
 
 def half_widths(each: Association, of: Amount, on: Amount, rows: Floats, table: Columns, soft: SoftEstimates) -> Floats:
     """Predict the half-widths of intervals, in the amounts' own units.
 
-    `rows` are the expected rows of each cell of `table` with both amounts as last axes.
+    `rows` are the expected rows of each cell of `table` with the amounts as last axes.
     """
-    _, low, high = _solve(each, _sums(rows, of, on, table, soft), limit_of(each, on), 0.0)
-    widths: Floats = unit_of(each, of, on) * (high - low).reshape(rows.shape[:-2]) / 2
+    _, low, high = _solve(each, _sums(each, rows, of, on, table, soft), limit_of(each, on), 0.0)
+    low, high = (_in_units(each, values, of, on) for values in (low, high))
+    widths: Floats = (high - low).reshape(rows.shape[: len(table)]) / 2
     return widths
 
 
-def _sums(rows: Floats, of: Amount, on: Amount, table: Columns, soft: SoftEstimates) -> _Sums:
-    """Return the sums over the people whose two amounts are known."""
+def _in_units(each: Association, values: Floats, of: Amount, on: Amount) -> Floats:
+    """Return values of `_solve` in the amounts' own units; a standard deviation is solved for its square."""
+    scaled: Floats = unit_of(each, of, on) * (np.sqrt(values) if each.kind == "standard_deviation" else values)
+    return scaled
+
+
+def _sums(each: Association, rows: Floats, of: Amount, on: Amount, table: Columns, soft: SoftEstimates) -> _Sums:
+    """Return the sums over the people whose amounts are known."""
     a, b = of.declared_size, on.declared_size
-    along = (of.name, on.name)
+    along = each.amounts
+    if len(along) == 1:
+        noise = soft.covariance_along((*table, *along), along)[:a, :a] + np.eye(a) / of.grain**2
+        value, square = np.array(of.knot_fractions), (np.arange(a) == a - 1).astype(np.float64)
+        return _Sums(rows[..., :a].reshape(-1, a), noise, value, value, square, square)
     noise = soft.covariance_along((*table, *along), along)[:a, :b, :a, :b].reshape(a * b, a * b)
     s, t = (np.array(amount.knot_fractions) for amount in (of, on))
     # Exact where an amount is shared in three (`spec.numeric.amount_squares`), and used nowhere else.
@@ -116,13 +129,19 @@ def _sums(rows: Floats, of: Amount, on: Amount, table: Columns, soft: SoftEstima
 
 
 def _solve(each: Association, sums: _Sums, limit: float, others: float) -> tuple[Floats, Floats, Floats]:
-    """Return θ for each group, shrunk towards that of `others` as far as it is noise, and its interval."""
+    """Return θ for each group, shrunk towards that of `others` as far as it is noise, and its interval.
+
+    That of a standard deviation is its square; `limit` is that of the association itself.
+    """
     product, of_s, of_t = sums.products
-    left, weights = (sums.rows * product).sum(axis=1), np.ones_like(product)
+    weights = np.ones_like(product)
     s, t = (values - mean for values, mean in zip((sums.s, sums.t), sums.means, strict=True))
     var_s, var_t = sums.along(s, s), sums.along(t, t)
     people = np.maximum(sums.people, 1e-9)
     beyond = np.zeros_like(people)  # the variance from the squares of noisy means in the right side
+    limits, times = (-limit, limit), 1
+    if each.kind == "standard_deviation":
+        product, limits, times = of_s, (0.0, limit**2), 3  # E[z⁴] of a normal z; of two, E[y²z²] is 1
     if each.kind == "slope":
         weights, beyond = of_t, 3 * (var_t / people) ** 2
     if each.kind == "correlation":
@@ -131,15 +150,14 @@ def _solve(each: Association, sums: _Sums, limit: float, others: float) -> tuple
         )[:, None]
         weights = (ratio * of_t + of_s / ratio) / 2
         beyond = 0.75 * ((ratio[:, 0] * var_t) ** 2 + (var_s / ratio[:, 0]) ** 2) / people**2
-    right = (sums.rows * weights).sum(axis=1)
-    noise = sums.along(product, product) + var_s * var_t / people**2
+    left, right = (sums.rows * product).sum(axis=1), (sums.rows * weights).sum(axis=1)
+    noise = sums.along(product, product) + times * var_s * var_t / people**2
     both, in_right = sums.along(product, weights), sums.along(weights, weights) + beyond
     # (left − θ·right)² ≤ REACH²·variance is a·θ² − 2b·θ + c ≤ 0, a piece between two roots where a > 0.
     a, b, c = right**2 - REACH**2 * in_right, left * right - REACH**2 * both, left**2 - REACH**2 * noise
     known = (a > 0) & (right > 0) & (sums.people > 0)
     root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
     ends = ((b + sign * root) / np.where(known, a, 1.0) for sign in (-1, 1))
-    limits = (-limit, limit)
     low, high = (np.where(known, np.clip(end, *limits), all_of) for end, all_of in zip(ends, limits, strict=True))
     shift = (left - others * right) * np.maximum(right, 0.0) / np.maximum(right**2 + in_right, 1e-300)
     return np.clip(others + shift, low, high), low, high

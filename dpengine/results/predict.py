@@ -53,10 +53,10 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
     Returns one row a published table, then `total`: `table` (column names joined by ` × `), `cells`, `mean_abs_error`
     and `half_width_95` of `estimate` in each cell, and `total_half_width_95` of the grand total. For each amount a
     column `mean_…_half_width_95` follows, one for its sum, for each quantile of it `quantile_0.5_…_half_width_95`,
-    averaged over the people of the mock table's cells of declared values; and one for each covariance, correlation and
-    slope, in the cell of the median person, since nothing is known about the smallest cells. With `epsilons`, the same
-    for each of them, after a column `epsilon`. Errors are exact, or simulated under the strategy *adaptive*;
-    `frame.attrs["simulated"]` says which. Raises `PlanError` for an unusable ε.
+    averaged over the people of the mock table's cells of declared values; and one for each standard deviation,
+    covariance, correlation and slope, in the cell of the median person, since nothing is known about the smallest
+    cells. With `epsilons`, the same for each of them, after a column `epsilon`. Errors are exact, or simulated under
+    the strategy *adaptive*; `frame.attrs["simulated"]` says which. Raises `PlanError` for an unusable ε.
     """
     import pandas as pd
 
@@ -128,9 +128,9 @@ def measure_half_widths(strategy: Strategy, table: Columns) -> dict[str, float]:
         people = rows.sum(axis=-1)[declared]
         averages |= {label: float(np.average(each[declared], weights=people)) for label, each in widths.items()}
     for pair in plan.associations(table):
-        soft, rows = derive_estimates(plan, strategy.blank()).soft, mock_rows(plan, (*table, pair.of, pair.on))
+        soft, rows = derive_estimates(plan, strategy.blank()).soft, mock_rows(plan, (*table, *pair.amounts))
         wide = half_widths(pair, plan.amount(pair.of), plan.amount(pair.on), rows, table, soft)
-        averages[pair.column] = _median_over_people(wide, rows.sum(axis=(-2, -1)))
+        averages[pair.column] = _median_over_people(wide, rows.sum(axis=tuple(range(len(table), rows.ndim))))
     return averages
 
 

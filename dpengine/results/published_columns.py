@@ -31,20 +31,21 @@ ENDS = ("", "_low", "_high")  # suffixes of three columns: a number, and the end
 class Measure:
     """A statistic of an amount in a table: its mean, its sum, or its quantiles at `parts` of the people.
 
-    For two amounts, it is their covariance, their correlation, or the slope of `amount` on the amount `on`.
+    It may also be its standard deviation. For two amounts, it is their covariance, their correlation, or the slope of
+    `amount` on the amount `on`.
     """
 
-    kind: Literal["mean", "sum", "quantile", "covariance", "correlation", "slope"]
+    kind: Literal["mean", "sum", "quantile", "standard_deviation", "covariance", "correlation", "slope"]
     amount: str
     parts: tuple[Decimal, ...] = ()
     on: str = ""
 
     @property
-    def pair(self) -> Association | None:
-        """The measure as a statistic of two amounts; None if it is of one."""
-        if self.kind == "covariance" or self.kind == "correlation" or self.kind == "slope":
-            return Association(self.kind, self.amount, self.on)
-        return None
+    def association(self) -> Association | None:
+        """The measure as an association; None if it is none."""
+        if self.kind == "mean" or self.kind == "sum" or self.kind == "quantile":
+            return None
+        return Association(self.kind, self.amount, self.on or self.amount)
 
     @property
     def names(self) -> list[str]:
@@ -55,21 +56,23 @@ class Measure:
         >>> Measure("slope", "pay", on="hours").names
         ['slope_pay_on_hours']
         """
-        if self.pair is not None:
-            return [self.pair.column]
+        if self.association is not None:
+            return [self.association.column]
         kinds = [quantile_kind(part) for part in self.parts] or [self.kind]
         return [f"{kind}_{self.amount}" for kind in kinds]
 
     def headings(self, plan: Plan) -> list[str]:
         """Return the headings for readers in place of `names`."""
-        if self.pair is not None:
-            return [_pair_heading(plan, self.pair)]
+        if self.on:
+            return [_pair_heading(plan, self)]
         heading = plan.column(self.amount).heading
         match self.kind:
             case "mean":
                 return [_("mean {column}", column=heading)]
             case "sum":
                 return [_("sum of {column}", column=heading)]
+            case "standard_deviation":
+                return [_("standard deviation of {column}", column=heading)]
             case _quantile:
                 return [_("{quantile} of {name}", quantile=each, name=heading) for each in self.part_names()]
 
@@ -96,22 +99,25 @@ def measures(plan: Plan, table: Columns) -> list[Measure]:
     for name in plan.amounts(table):
         statistics += [Measure("mean", name)] if name in plan.means(table) else []
         statistics += [Measure("sum", name)] if name in plan.sums(table) else []
+        statistics += [Measure(each.kind, name) for each in plan.associations(table) if each.amounts == (name,)]
         statistics += [Measure("quantile", name, parts)] if (parts := plan.quantiles(table, name)) else []
-    return statistics + [Measure(each.kind, each.of, on=each.on) for each in plan.associations(table)]
+    pairs = (each for each in plan.associations(table) if len(each.amounts) == 2)
+    return statistics + [Measure(each.kind, each.of, on=each.on) for each in pairs]
 
 
 def number_columns(plan: Plan, table: Columns) -> list[str]:
     """Return the names of the columns of numbers of a published table, in order.
 
     After the numbers of every table come those of its amounts: people whose value is known, if any may be missing; the
-    mean, the sum and quantiles, if requested, each with the ends of its interval; and then those of pairs.
+    mean, the sum, the standard deviation and quantiles, if requested, each with the ends of its interval; and then
+    those of pairs.
     """
     names = list(NUMBERS)
     published = measures(plan, table)
     for name in plan.amounts(table):
         names += [f"known_{name}"] if plan.amount(name).missing else []
-        names += _with_ends(each for each in published if each.amount == name and each.pair is None)
-    return names + _with_ends(each for each in published if each.pair is not None)
+        names += _with_ends(each for each in published if each.amount == name and not each.on)
+    return names + _with_ends(each for each in published if each.on)
 
 
 def number_type(name: str) -> np.dtype[Any]:
@@ -128,9 +134,9 @@ def _with_ends(published: Iterable[Measure]) -> list[str]:
     return [f"{name}{end}" for each in published for name in each.names for end in ENDS]
 
 
-def _pair_heading(plan: Plan, each: Association) -> str:
-    """Return the heading for readers in place of the name of its column."""
-    of, on = plan.column(each.of).heading, plan.column(each.on).heading
+def _pair_heading(plan: Plan, each: Measure) -> str:
+    """Return the heading for readers of a statistic of two amounts."""
+    of, on = plan.column(each.amount).heading, plan.column(each.on).heading
     if each.kind == "slope":
         return _("slope of {of} on {on}", of=of, on=on)
     if each.kind == "covariance":
@@ -180,7 +186,7 @@ def decimals_of_mean(plan: Plan, amount: str) -> int:
 
 
 def decimals_of_association(unit: float) -> int:
-    """Return the number of decimals of a published statistic of pairs: six digits of its maximum, from 4 to 12.
+    """Return the number of decimals of a published association: six digits of its maximum, from 4 to 12.
 
     >>> decimals_of_association(1.0), decimals_of_association(2e-5), decimals_of_association(8e6)
     (6, 11, 4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -29,7 +30,6 @@ from dpengine.results.stated import ModelError, Stated, TableNumbers, state
 from dpengine.results.views.published import MAX_KEPT, PublishedTables
 from dpengine.results.views.synthetic import SyntheticView
 from dpengine.spec.domain import zones_of
-from dpengine.spec.numeric.association import Association
 from dpengine.spec.plan import Plan
 from dpengine.synthesis.generate_rows import SyntheticRows, realise
 from dpengine.translation.catalogue import _
@@ -176,16 +176,22 @@ class Result(SyntheticView, PublishedTables):
         numbers: dict[str, npt.NDArray[Any]] = {
             "count": self.counts(table), "estimate": of.estimate, "low": of.low, "high": of.high,
         }  # fmt: skip
+        published = measures(self.plan, table)
         for name in self.plan.amounts(table):
             known = self.amount_table(table, name).known
             numbers |= {f"known_{name}": known} if self.plan.amount(name).missing else {}
-            for measure in (each for each in measures(self.plan, table) if each.amount == name and not each.on):
-                for label, span in zip(measure.names, self.spans(table, measure), strict=True):
-                    numbers |= {f"{label}{end}": each for end, each in zip(ENDS, span.numbers, strict=True)}
-        for pair in self.plan.associations(table):
-            ends = self.pair_span(table, pair).numbers
-            numbers |= {f"{pair.column}{end}": each for end, each in zip(ENDS, ends, strict=True)}
+            numbers |= self._spans_by_name(table, (each for each in published if each.amount == name and not each.on))
+        numbers |= self._spans_by_name(table, (each for each in published if each.on))
         return {name: np.ravel(values) for name, values in numbers.items()}
+
+    def _spans_by_name(self, table: Columns, published: Iterable[Measure]) -> dict[str, Floats]:
+        """Return the numbers of some measures and the ends of their intervals, by the names of their columns."""
+        return {
+            f"{label}{end}": values
+            for measure in published
+            for label, span in zip(measure.names, self.spans(table, measure), strict=True)
+            for end, values in zip(ENDS, span.numbers, strict=True)
+        }
 
     def estimate(self, table: Columns) -> Floats:
         """Return the expected count of each cell of `table`, one axis a column."""
@@ -224,8 +230,8 @@ class Result(SyntheticView, PublishedTables):
         key = (table, measure)
         if key in self._spans:
             return self._spans[key]
-        if measure.pair is not None:
-            made: tuple[Span, ...] = (self.pair_span(table, measure.pair),)
+        if measure.association is not None:
+            made: tuple[Span, ...] = (association_span(self.plan, table, measure.association, self.estimates.soft),)
         else:
             everybody, cells = (self.amount_table(each, measure.amount) for each in ((), table))
             chosen = self.measured.chosen(table, measure.amount, measure.parts)
@@ -237,10 +243,6 @@ class Result(SyntheticView, PublishedTables):
     @cached_property
     def _spans(self) -> dict[tuple[Columns, Measure], tuple[Span, ...]]:
         return {}  # a page draws and lists the same numbers again and again
-
-    def pair_span(self, table: Columns, each: Association) -> Span:
-        """Return the published statistic of a pair of amounts in `table`, with its intervals."""
-        return association_span(self.plan, table, each, self.estimates.soft)
 
     def amount_table(self, table: Columns, name: str) -> AmountTable:
         """Return the people whose amount `name` is known, and its sum in steps, in each cell of `table`."""

@@ -1,4 +1,4 @@
-"""Means, sums, quantiles and slopes with their intervals in each cell of a table, rounded as they are published."""
+"""Means, sums, quantiles, standard deviations and slopes with their intervals, rounded as they are published."""
 
 from __future__ import annotations
 
@@ -55,10 +55,11 @@ def decimals_of(width: float) -> int:
 def is_noise(kind: str, amount: Amount, low: Floats, high: Floats) -> Bools:
     """Return which published intervals of a measure of this kind say little, by their ends alone.
 
-    Those of sums and of pairs of amounts contain 0; those of means and quantiles are wide for the amount's range.
+    Those of sums and of pairs of amounts contain 0; those of means, quantiles and standard deviations are wide for what
+    these can be: the amount's range, or half of it.
     """
-    if kind in ("mean", "quantile"):
-        wide = MAX_WIDTH * float(amount.high - amount.low)
+    if kind in ("mean", "quantile", "standard_deviation"):
+        wide = MAX_WIDTH * float(amount.high - amount.low) / (2 if kind == "standard_deviation" else 1)
         return high - low > wide * (1 + 1e-9)  # ends are decimals, whose difference is not exact
     return (low <= 0) & (high >= 0) & (high > low)
 
@@ -86,7 +87,7 @@ def spans(
 
 
 def association_span(plan: Plan, table: Columns, each: Association, soft: SoftEstimates) -> Span:
-    """Return the published statistic of a pair of amounts. It is mostly noise if it cannot be distinguished from 0."""
+    """Return a published association of amounts in each cell of a table."""
     of, on = plan.amount(each.of), plan.amount(each.on)
     decimals = decimals_of_association(unit_of(each, of, on))
     rounded = (np.round(span, decimals) + 0.0 for span in associations(each, of, on, table, soft))

@@ -182,7 +182,7 @@ class Plan(WithTallies, WithParts, WithSummedLevels, Declared):
         listed = [table for table in self.listed if isinstance(table, PublishedTable) and table.amounts]
         if not listed:
             return {}
-        kinds = ("mean", "sum", "covariance", "correlation", "slope")
+        kinds = ("mean", "sum", "standard_deviation", "covariance", "correlation", "slope")
         all_of: Any = {kind: tuple(dict.fromkeys(name for table in listed for name in getattr(table, kind)))
                        for kind in kinds}  # fmt: skip
         parts: dict[str, tuple[Decimal, ...]] = {}
@@ -229,10 +229,10 @@ class Plan(WithTallies, WithParts, WithSummedLevels, Declared):
 
     @cached_property
     def supports(self) -> tuple[tuple[str, ...], ...]:
-        """The tables to estimate: each published one, or it with each of its amounts, or the two of an association."""
+        """The tables to estimate: each published one, or it with each of its amounts, or those of an association."""
         wanted: list[tuple[str, ...]] = []
         for table in self.marginals:
-            pairs = dict.fromkeys(tuple(sorted((each.of, each.on))) for each in self.associations(table))
+            pairs = dict.fromkeys(tuple(sorted(each.amounts)) for each in self.associations(table))
             paired = {name for pair in pairs for name in pair}
             alone = [(name,) for name in self.amounts(table) if name not in paired]
             wanted += [(*table, *amounts) for amounts in (*alone, *pairs)] or [table]

@@ -217,8 +217,8 @@ def _check_squares(amount: Amount, name: str) -> None:
     if amount.knots:
         raise ValueError(
             _(
-                "table {name}: slopes and correlations take the squares of {amount!r}, which has knots: leave these "
-                "and its quantiles out, or ask for either in a plan of its own",
+                "table {name}: standard deviations, slopes and correlations take the squares of {amount!r}, which has "
+                "knots: leave these and its quantiles out, or ask for either in a plan of its own",
                 name=name,
                 amount=amount.name,
             )
@@ -226,8 +226,8 @@ def _check_squares(amount: Amount, name: str) -> None:
     if amount.grain > MAX_GRAIN:
         raise ValueError(
             _(
-                "table {name}: slopes and correlations take the squares of {amount!r}, and its range has {steps} "
-                "steps; at most {most} are possible then: choose a larger step",
+                "table {name}: standard deviations, slopes and correlations take the squares of {amount!r}, and its "
+                "range has {steps} steps; at most {most} are possible then: choose a larger step",
                 name=name,
                 amount=amount.name,
                 steps=number(amount.grid.steps),
@@ -239,9 +239,18 @@ def _check_squares(amount: Amount, name: str) -> None:
 def _check_associations(plan: Plan, table: Columns, name: str) -> None:
     """Raise ValueError unless each pair of amounts can be measured together in a table."""
     for each in plan.associations(table):
+        if each.kind == "standard_deviation":
+            continue  # of one amount, which is checked by itself
         wide = (*table, each.of, each.on)
         if each.of == each.on:
-            raise ValueError(_("table {name}: {amount!r} is paired with itself", name=name, amount=each.of))
+            raise ValueError(
+                _(
+                    "table {name}: {amount!r} is paired with itself; for how much it varies, ask for "
+                    "standard_deviation: [{amount}]",
+                    name=name,
+                    amount=each.of,
+                )
+            )
         if (cells := plan.cells(wide)) > MAX_TABLE_CELLS:
             raise ValueError(
                 _(

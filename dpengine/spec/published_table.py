@@ -54,7 +54,8 @@ class PublishedTable(Declared):
 
     With `ranges`, it is published for sums over intervals of its columns, such as all ages up to 40. With `mean` or
     `sum`, it has the means or sums of these amounts too, in each cell; with `quantiles`, those of the amounts that are
-    named there, at the given parts of the people: the median is at 0.5. With `covariance` or `correlation` of pairs of
+    named there, at the given parts of the people: the median is at 0.5; with `standard_deviation`, those of these
+    amounts, of the people and not of a sample. With `covariance` or `correlation` of pairs of
     amounts, or the `slope` of one on another, it has these. With `distinct`, it counts each person at most once in each
     of its cells, and in at most `cells_per_person` of them: see `spec.tallies`.
 
@@ -67,6 +68,7 @@ class PublishedTable(Declared):
     mean: Names = ()
     sum: Names = ()
     quantiles: dict[Text, QuantileParts] = Field(default={}, max_length=MAX_TABLE_COLUMNS)
+    standard_deviation: Names = ()
     covariance: Pairs = ()
     correlation: Pairs = ()
     slope: Slopes = ()
@@ -83,15 +85,18 @@ class PublishedTable(Declared):
     @property
     def amounts(self) -> tuple[str, ...]:
         """Names of the amounts that are measured in the table."""
-        paired = (name for each in self.associations for name in (each.of, each.on))
+        paired = (name for each in self.associations for name in each.amounts)
         return tuple(dict.fromkeys((*self.mean, *self.sum, *self.quantiles, *paired)))
 
     @property
     def associations(self) -> tuple[Association, ...]:
         """The published associations of amounts."""
-        slopes = (Association("slope", each.of, each.on) for each in self.slope)
-        pairs = (Association("covariance", *each) for each in self.covariance)
-        return (*pairs, *(Association("correlation", *each) for each in self.correlation), *slopes)
+        return (
+            *(Association("standard_deviation", name, name) for name in self.standard_deviation),
+            *(Association("covariance", *each) for each in self.covariance),
+            *(Association("correlation", *each) for each in self.correlation),
+            *(Association("slope", each.of, each.on) for each in self.slope),
+        )
 
 
 def read_table(value: Any) -> Any:

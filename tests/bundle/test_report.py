@@ -335,12 +335,13 @@ def test_a_total_under_a_bound_on_rows_is_one_of_kept_rows_wherever_it_stands() 
 def test_pairs_of_amounts_have_figures_of_their_own() -> None:
     result = preview(Plan.loads(PAIRS))
     (table,) = report_tables.table_values(result, result.plan.marginals, table_files(result.plan))
-    kinds = ["mean-1", "covariance-1-2", "correlation-1-2", "slope-1-2"]
+    kinds = ["mean-1", "standard_deviation-1", "covariance-1-2", "correlation-1-2", "slope-1-2"]
     assert [figure["id"] for figure in table["figures"]] == [
         *(f"table-1-figure-{kind}" for kind in kinds),
         "table-1-figure",
     ]
-    assert table["figures"][3]["name"] == "slope of pay on hours, sex"
+    assert table["figures"][1]["name"] == "standard deviation of pay, sex"
+    assert table["figures"][4]["name"] == "slope of pay on hours, sex"
     assert "slope of pay on hours (95 %)" in table["header"], "and stand in the table beside"
 
 

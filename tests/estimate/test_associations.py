@@ -1,4 +1,6 @@
-"""Covariance, correlation and slope by group: in intervals that hold, right without noise, and checked in bundles.
+"""Standard deviation, covariance, correlation and slope by group.
+
+They are in intervals that hold, right without noise, and checked in bundles.
 
 Statistical tests: the bounds are those of a binomial at 1e-9. Coverage tests see intervals of half the width with a
 probability above 0.999.
@@ -27,7 +29,7 @@ from tests.bundles import members_of, zipped
 
 SIZES = (30, 300, 3000, 10_000)
 ASKED: dict[str, Any] = {
-    "covariance": [["pay", "hours"]], "correlation": [["pay", "hours"]], "slope": [{"of": "pay", "on": "hours"}],
+    "standard_deviation": ["pay"], "covariance": [["pay", "hours"]], "correlation": [["pay", "hours"]], "slope": [{"of": "pay", "on": "hours"}],
 }  # fmt: skip
 
 
@@ -75,22 +77,32 @@ def true_numbers(rows: tuple[Ints, Ints, Ints]) -> dict[str, Floats]:
     """Return what numpy says of each group."""
     both = [np.cov(rows[1][rows[0] == g], rows[2][rows[0] == g], ddof=0) for g in range(len(SIZES))]
     return {
+        "standard_deviation": np.array([np.sqrt(each[0, 0]) for each in both]),
         "covariance": np.array([each[0, 1] for each in both]),
         "correlation": np.array([each[0, 1] / np.sqrt(each[0, 0] * each[1, 1]) for each in both]),
         "slope": np.array([each[0, 1] / each[1, 1] for each in both]),
     }
 
 
-@pytest.mark.parametrize(("epsilon", "spread"), [("0.1", "skewed"), ("1", "skewed"), ("10", "two values")])
-def test_intervals_hold_the_true_number(epsilon: str, spread: str) -> None:
-    rows, runs, plan = people(spread), 60, plan_of(epsilon)
+@pytest.mark.parametrize(
+    ("epsilon", "spread", "asked"),
+    [
+        ("0.1", "skewed", ASKED),
+        ("1", "skewed", ASKED),
+        ("10", "two values", ASKED),
+        ("0.1", "two values", {"standard_deviation": ["pay"]}),
+        ("1", "skewed", {"standard_deviation": ["pay"]}),
+    ],
+)
+def test_intervals_hold_the_true_number(epsilon: str, spread: str, asked: dict[str, Any]) -> None:
+    rows, runs, plan = people(spread), 60, plan_of(epsilon, [{"columns": ["g"]} | asked])
     strategy, true = decide(plan), true_numbers(rows)
     exact = [counts_of(plan, rows, each) for each in strategy.marginals]
-    covered = dict.fromkeys(true, 0)
+    covered = {each.kind: 0 for each in plan.associations(("g",))}
     for _ in range(runs):
         soft = derive_estimates(plan, strategy.measure(lambda marginals: exact)).soft
         for each in plan.associations(("g",)):
-            _, low, high = associations(each, plan.amount("pay"), plan.amount("hours"), ("g",), soft)
+            _, low, high = associations(each, plan.amount(each.of), plan.amount(each.on), ("g",), soft)
             covered[each.kind] += int(((low <= true[each.kind]) & (true[each.kind] <= high)).sum())
     assert min(covered.values()) >= stats.binom.ppf(1e-9, runs * len(SIZES), 0.945)
 
@@ -116,6 +128,8 @@ def test_groups_of_nobody_or_of_equal_people_give_no_slope() -> None:
     assert cells["correlation_pay_hours_low"][:3].tolist() == [-1, -1, -1]
     assert cells["covariance_pay_hours_high"][:2].tolist() == [20_000, 20_000]  # a quarter of both ranges
     assert cells["covariance_pay_hours_high"][2] < 5000
+    assert cells["standard_deviation_pay_low"][:2].tolist() == [0, 0]
+    assert cells["standard_deviation_pay_high"][:2].tolist() == [500, 500]  # half at each end of the range
     assert np.isfinite(np.stack([values for name, values in cells.items() if name != "g"])).all()
 
 
@@ -136,16 +150,26 @@ def test_a_bundle_with_them_verifies_and_a_changed_one_does_not(strategy: str) -
     assert [each.allocation.columns for each in made.measurements if plan_of().has_amount(each.allocation.columns)] == [
         ("g", "hours", "pay")
     ]  # all of it from one measurement
+    assert table["standard_deviation_pay"][:2].tolist() == pytest.approx(
+        [frame.pay[frame.g == group].std() for group in ("g0", "g1")], rel=0.2
+    )
     manifest = verify(made.bundle)
+    assert any(each.startswith("standard deviation:") for each in manifest["post_processing"])
     assert any(each.startswith("covariance, correlation and slope") for each in manifest["post_processing"])
     members = members_of(made.bundle)
     assert "slope of pay on hours" in members["report.html"].decode()
-    for place, fault in ((3, "lies outside its interval"), (1, "is not within what it can be")) * (
-        strategy == "direct"
-    ):
+    forged = {
+        "slope_pay_on_hours_low": ("1000000000", "lies outside its interval"),
+        "slope_pay_on_hours_high": ("1000000000", "is not within what it can be"),
+        "standard_deviation_pay_low": ("-1", "is not within what it can be"),
+        "standard_deviation_pay_high": ("500.1", "is not within what it can be"),
+        "standard_deviation_pay": ("500", "lies outside its interval"),
+    }
+    for name, (value, fault) in forged.items() if strategy == "direct" else ():
         changed = dict(members)
-        cell("tables/01-g.csv", 1, place, lambda _: "1000000000")(changed)
-        assert any(f"slope_pay_on_hours {fault}" in each for each in faults_of(zipped(changed)))
+        cell("tables/01-g.csv", 1, len(table.columns) - table.columns.get_loc(name), lambda _, v=value: v)(changed)
+        statistic = name.removesuffix("_low").removesuffix("_high")
+        assert any(f"{statistic} {fault}" in each for each in faults_of(zipped(changed))), name
 
 
 @pytest.mark.parametrize("strategy", ["direct", "optimised"])
@@ -167,7 +191,7 @@ def test_predictions_cover_them_and_plans_read_back() -> None:
     assert Plan.loads(plan.dumps()) == plan
     assert Plan.loads(plan.dumps().replace("'on'", "on")) == plan
     frame = predict(plan).set_index("table")
-    for name in ("covariance_pay_hours", "correlation_pay_hours", "slope_pay_on_hours"):
+    for name in ("standard_deviation_pay", "covariance_pay_hours", "correlation_pay_hours", "slope_pay_on_hours"):
         assert 0 < frame[f"{name}_half_width_95"]["total"] < frame[f"{name}_half_width_95"]["g"]
     without = plan_of("0.5", [{"columns": ["g"], "covariance": [["pay", "hours"]]}])
     assert (plan.amount("hours").grain, without.amount("hours").grain) == (6400, 80)

@@ -1,4 +1,4 @@
-"""Check means, sums, quantiles and slopes of a release file: by themselves, between tables, and against its rows.
+"""Check what a release file says of amounts: by itself, between tables, and against its rows.
 
 Rows agree with the tables exactly, as far as means are rounded. Where an amount was measured in several tables, none of
 which holds the others, no rows may agree with all of them: there, only the total is compared.
@@ -55,14 +55,15 @@ def _odd_means_and_sums(plan: Plan, name: str, known: Floats, numbers: Mapping[s
 
 
 def _odd_associations(plan: Plan, table: Columns, numbers: Mapping[str, Floats]) -> list[str]:
-    """Return what is wrong with the numbers of pairs of amounts: beyond their interval, or impossible."""
+    """Return what is wrong with associations of amounts: beyond their interval, or impossible."""
     faults = []
     for each in plan.associations(table):
         of, on = plan.amount(each.of), plan.amount(each.on)
         unit = unit_of(each, of, on)
         most = unit * limit_of(each, on) * (1 + SLACK) + 10.0 ** -decimals_of_association(unit)
         middle, low, high = (numbers[f"{each.column}{end}"] for end in ("", "_low", "_high"))
-        if not ((-most <= low) & (high <= most)).all():
+        least = 0.0 if each.kind == "standard_deviation" else -most
+        if not ((least <= low) & (high <= most)).all():
             faults.append(f"{each.column} is not within what it can be")
         if not ((low <= middle) & (middle <= high)).all():
             faults.append(f"{each.column} lies outside its interval")

@@ -212,9 +212,9 @@ def _titles(plan: Plan, table: Columns) -> dict[str, str]:
     titles: dict[str, str] = {}
     for one in measures(plan, table):
         heading = plan.column(one.amount).heading
-        words = [f"Quantile {part:f}" for part in one.parts] or [one.kind.capitalize()]
+        words = [f"Quantile {part:f}" for part in one.parts] or [one.kind.capitalize().replace("_", " ")]
         titles |= {name: f"{word} of {heading}" for name, word in zip(one.names, words, strict=True)}
-    for pair in plan.associations(table):
+    for pair in (each for each in plan.associations(table) if len(each.amounts) == 2):
         of, on = plan.column(pair.of).heading, plan.column(pair.on).heading
         titles[pair.column] = f"{pair.kind.capitalize()} of {of} {'on' if pair.kind == 'slope' else 'and'} {on}"
     return titles

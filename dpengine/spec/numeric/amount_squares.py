@@ -1,4 +1,4 @@
-"""Amounts whose squares are measured too, for slopes and correlations.
+"""Amounts whose squares are measured too, for standard deviations, slopes and correlations.
 
 A value at the fraction t of its range, from 0 to 1, has the weights (1 − t)², 2t(1 − t) and t² in three cells. They are
 never negative and add up to 1, so a row changes any table over such columns by exactly 1 in L1, as in a table of

@@ -1,4 +1,4 @@
-"""Associations of two amounts: their covariance, their correlation, or the slope of one on the other."""
+"""Associations of two amounts: covariance, correlation or slope; and the standard deviation of one."""
 
 from __future__ import annotations
 
@@ -25,9 +25,12 @@ class Slope(Declared):
 
 
 class Association(NamedTuple):
-    """A statistic of two amounts in each cell of a table; only the slope depends on their order."""
+    """A statistic of two amounts in each cell of a table; only the slope depends on their order.
 
-    kind: Literal["covariance", "correlation", "slope"]
+    A standard deviation is that of an amount with itself: the square root of this covariance.
+    """
+
+    kind: Literal["standard_deviation", "covariance", "correlation", "slope"]
     of: str
     on: str
 
@@ -37,13 +40,22 @@ class Association(NamedTuple):
 
         >>> Association("slope", "income", "hours").column, Association("covariance", "income", "hours").column
         ('slope_income_on_hours', 'covariance_income_hours')
+        >>> Association("standard_deviation", "income", "income").column
+        'standard_deviation_income'
         """
+        if self.kind == "standard_deviation":
+            return f"{self.kind}_{self.of}"
         return f"{self.kind}_{self.of}{'_on' if self.kind == 'slope' else ''}_{self.on}"
+
+    @property
+    def amounts(self) -> tuple[str, ...]:
+        """The one amount, or the two."""
+        return (self.of,) if self.of == self.on else (self.of, self.on)
 
     @property
     def squared(self) -> tuple[str, ...]:
         """The amounts whose squares are needed."""
-        return {"covariance": (), "correlation": (self.of, self.on), "slope": (self.on,)}[self.kind]
+        return {"covariance": (), "slope": (self.on,)}.get(self.kind, self.amounts)
 
 
 def _pair(value: Any) -> Any:
@@ -65,13 +77,17 @@ Slopes = Annotated[tuple[Slope, ...], BeforeValidator(_slopes), Field(max_length
 def unit_of(each: Association, of: Amount, on: Amount) -> float:
     """Return the value for amounts scaled to 0 to 1 of an association that is 1 in their own units."""
     wide, other = float(of.high - of.low), float(on.high - on.low)
-    return {"covariance": wide * other, "correlation": 1.0, "slope": wide / other}[each.kind]
+    return {"covariance": wide * other, "correlation": 1.0, "slope": wide / other, "standard_deviation": wide}[
+        each.kind
+    ]
 
 
 def limit_of(each: Association, on: Amount) -> float:
     """Return the maximum absolute value of an association, for amounts scaled to 0 to 1.
 
+    A standard deviation is largest if half of the people are at each end of the range.
+
     A slope is a weighted mean of the slopes through any two people, and the steepest of these rises over the whole
     range within one step.
     """
-    return {"covariance": 0.25, "correlation": 1.0, "slope": float(on.grid.steps)}[each.kind]
+    return {"standard_deviation": 0.5, "covariance": 0.25, "correlation": 1.0, "slope": float(on.grid.steps)}[each.kind]

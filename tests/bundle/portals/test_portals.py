@@ -53,7 +53,8 @@ columns:
 tables:
   - {columns: [place@state, sex], mean: [pay], sum: [hours], quantiles: {pay: [0.25, 0.5]}}
   - {columns: [place, sex]}
-  - {columns: [sex], mean: [hours, pay], covariance: [[rent, hours]], correlation: [[rent, hours]],
+  - {columns: [sex], mean: [hours, pay], standard_deviation: [rent],
+     covariance: [[rent, hours]], correlation: [[rent, hours]],
      slope: [{of: rent, on: hours}]}
   - [age, visit]
   - [smokes]

@@ -28,9 +28,9 @@ def measure_facts(plan: Plan, table: Columns, predicted: pd.Series[float]) -> li
                 continue
             what = plain_name(heading)
             whole = float(amount.high - amount.low)
-            if measure.pair is not None:
-                on = plan.amount(measure.on)
-                whole = 2 * unit_of(measure.pair, amount, on) * limit_of(measure.pair, on)
+            if (each := measure.association) is not None:
+                on = plan.amount(each.on)
+                whole = len(each.amounts) * unit_of(each, amount, on) * limit_of(each, on)  # of two: below 0, too
             if measure.kind != "sum" and 2 * width > MAX_WIDTH * whole:
                 facts.append(_("{what} **mostly noise**", what=what))
             else:

@@ -28,12 +28,14 @@ OF_AMOUNTS = {
     "sum": mark("total"),
     "median": mark("median"),
     "quartiles": mark("quartiles"),
+    "standard_deviation": mark("standard deviation"),
 }
 WORDS = {
     "mean": mark("average of {amount}"),
     "sum": mark("total of {amount}"),
     "median": mark("median of {amount}"),
     "quartiles": mark("quartiles of {amount}"),
+    "standard_deviation": mark("standard deviation of {amount}"),
 }
 OF_TWO = {
     "correlation": mark("correlation of {of} and {on}"),
@@ -54,7 +56,9 @@ def table_of(columns: tuple[str, ...], measures: Iterable[Measure], weight: Deci
     by_measure: dict[str, list[tuple[str, ...]]] = {}
     for what, *of in measures:
         by_measure.setdefault(what, []).append(tuple(of))
-    mean, total = (tuple(name for (name,) in by_measure.pop(kind, [])) for kind in ("mean", "sum"))
+    mean, total, deviation = (
+        tuple(name for (name,) in by_measure.pop(kind, [])) for kind in ("mean", "sum", "standard_deviation")
+    )
     correlation, slope, covariance = (by_measure.pop(kind, []) for kind in OF_TWO)
     ranges, persons = (bool(by_measure.pop(kind, [])) for (kind,) in (RANGES, PERSONS))
     parts: dict[str, tuple[str, ...]] = {}
@@ -63,7 +67,8 @@ def table_of(columns: tuple[str, ...], measures: Iterable[Measure], weight: Deci
             parts[name] = (*parts.get(name, ()), *PARTS.get(what, what.split()))
     return PublishedTable(
         columns=columns, mean=mean, sum=total, quantiles=parts, ranges=ranges, weight=weight, distinct=persons,
-        covariance=covariance, correlation=correlation, slope=[{"of": of, "on": on} for of, on in slope],
+        standard_deviation=deviation, covariance=covariance, correlation=correlation,
+        slope=[{"of": of, "on": on} for of, on in slope],
     )  # fmt: skip
 
 
@@ -81,7 +86,7 @@ def measures_of(table: PublishedTable) -> list[Measure]:
         *([RANGES] if table.ranges else []),
         *([PERSONS] if table.distinct else []),
         *((known.get(parts, listed[name]), name) for name, parts in table.quantiles.items()),
-        *((each.kind, each.of, each.on) for each in table.associations),
+        *((each.kind, *each.amounts) for each in table.associations),
     ]
 
 

@@ -97,7 +97,7 @@ class _Project(_Part):
     published_as: Literal["together", "pairs", "single", "own"] = "together"
     own_tables: list[list[str]] = []
     asked_for_more: list[PublishedTable] = []
-    of_amounts: list[Literal["mean", "sum", "median", "quartiles"]] = ["mean"]
+    of_amounts: list[Literal["mean", "sum", "median", "quartiles", "standard_deviation"]] = ["mean"]
     each_by_itself: bool = True
     ranges: bool = False
     decided: list[str] = []
