@@ -29,7 +29,8 @@ from tests.bundles import members_of, zipped
 
 SIZES = (30, 300, 3000, 10_000)
 ASKED: dict[str, Any] = {
-    "standard_deviation": ["pay"], "covariance": [["pay", "hours"]], "correlation": [["pay", "hours"]], "slope": [{"of": "pay", "on": "hours"}],
+    "standard_deviation": ["pay"], "covariance": [["pay", "hours"]],
+    "correlation": [["pay", "hours"]], "slope": [{"of": "pay", "on": "hours"}],
 }  # fmt: skip
 
 

@@ -93,7 +93,7 @@ def test_plans_that_cannot_be_measured_are_refused() -> None:
         ([{"columns": ["a"], "covariance": ["pay", "age"]}], "list pairs of amounts"),
         ([{"columns": ["a"], "covariance": [["pay", "pay"]]}], r"with itself; .* standard_deviation: \[pay\]"),
         ([{"columns": ["a"], "standard_deviation": ["b"]}], "of kind amount"),
-        ([{"columns": ["a"], "standard_deviation": ["pay"]}], "which has knots"),
+        ([{"columns": ["a"], "standard_deviation": ["age"]}], "which has knots"),
         ([{"columns": ["a"], "slope": {"pay": "age"}}], r"list slopes, .* \[{of: income, on: hours}\]"),
         ([{"columns": ["a"], "slope": [{"of": "pay", "on": "age"}]}], "which has knots"),
         ([{"columns": ["a"], "correlation": [["pay", "age"]]}], "which has knots"),

@@ -58,14 +58,19 @@ def test_of_a_large_table_the_first_cells_are_sent_to_the_browser(monkeypatch: p
     assert f"The first 3 of {len(whole)} cells; the files of a release hold all." in texts(at)
 
 
-def test_slopes_have_a_chart_and_a_table_of_their_own() -> None:
+def test_associations_have_a_chart_and_a_table_of_their_own() -> None:
     hours = {"name": "hours", "kind": "amount", "from": 0, "to": 80, "step": 1, "missing": False}
     pay = {key: value for key, value in PAY.items() if key != "knots"}
-    wanted = {"columns": ["state", "sex"], "slope": [{"of": "pay", "on": "hours"}], "correlation": [["pay", "hours"]]}
+    wanted = {
+        "columns": ["state", "sex"], "standard_deviation": ["pay"], "slope": [{"of": "pay", "on": "hours"}],
+        "correlation": [["pay", "hours"]],
+    }  # fmt: skip
     at = opened([wanted], SEX, STATE, pay, hours)
-    assert at.get("plotly_chart")[0].proto.alt.startswith("Published correlation of Pay and hours by state and sex")
+    assert at.get("plotly_chart")[0].proto.alt.startswith("Published standard deviation of Pay by state and sex")
     (of,) = (box for box in at.segmented_control if "Count" in box.options)
-    assert of.options == ["Correlation of Pay and hours", "Slope of Pay on hours", "Count"]
+    assert of.options == [
+        "Standard deviation of Pay", "Correlation of Pay and hours", "Slope of Pay on hours", "Count",
+    ]  # fmt: skip
     at.session_state["release-twin"] = True
     of.set_value("slope_pay_hours").run()
     assert {"slope_pay_on_hours", "slope_pay_on_hours_low", "slope_pay_on_hours_high"} < {*at.dataframe[0].value}

@@ -77,6 +77,8 @@ def measures_of(table: PublishedTable) -> list[Measure]:
 
     >>> measures_of(table_of(("sex",), [("quartiles", "pay"), ("sum", "pay"), ("0.1 0.9", "age")]))
     [('sum', 'pay'), ('quartiles', 'pay'), ('0.1 0.9', 'age')]
+    >>> measures_of(table_of(("sex",), [("standard_deviation", "pay"), ("slope", "pay", "age")]))
+    [('standard_deviation', 'pay'), ('slope', 'pay', 'age')]
     """
     known = {tuple(map(Decimal, parts)): what for what, parts in PARTS.items()}
     listed = {name: " ".join(f"{part:f}" for part in parts) for name, parts in table.quantiles.items()}
