@@ -43,18 +43,18 @@ from dpengine.array_types import Columns, Floats
 from dpengine.bundle.archive import Archive, Source, opened
 from dpengine.bundle.checks import sizes
 from dpengine.bundle.checks.cross_check import CrossCheck
-from dpengine.bundle.checks.portal_check import wrong_portals
-from dpengine.bundle.checks.price_check import (
+from dpengine.bundle.checks.expected_widths import (
     EXACT_SINCE,
     amount_widths,
     exactly_known,
     level_half_widths,
-    measured_columns,
     model_bounds,
     tables_of_boxes,
     tables_of_model,
-    wrong_prices,
 )
+from dpengine.bundle.checks.measurement_check import measured_columns
+from dpengine.bundle.checks.portal_check import wrong_portals
+from dpengine.bundle.checks.price_check import wrong_prices
 from dpengine.bundle.checks.strategy_check import is_stated
 from dpengine.bundle.estimator import Estimator, estimator
 from dpengine.bundle.found_file import searches_in

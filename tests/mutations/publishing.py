@@ -19,6 +19,7 @@ QUERY = "dpengine/spec/query/question.py"
 CHOOSE = "dpengine/choose.py"
 VERIFY = "dpengine/bundle/verify.py"
 PRICES = "dpengine/bundle/checks/price_check.py"
+MEASUREMENTS = "dpengine/bundle/checks/measurement_check.py"
 MODELS = "dpengine/bundle/checks/model_check.py"
 CHOICES_MADE = "dpengine/bundle/checks/choice_check.py"
 LOCAL = "dpengine/mechanisms/local/"
@@ -124,7 +125,7 @@ FAULTS = [
     ),
     Fault(
         "persons in several cells verify with the noise of one",
-        PRICES,
+        MEASUREMENTS,
         "if entry.sensitivity != tally.bound:",
         "if entry.sensitivity > tally.bound:",
         "tests/bundle/test_distinct.py",
@@ -722,14 +723,14 @@ FAULTS = [
     ),
     Fault(
         "a bundle may state less noise",
-        PRICES,
-        "if _positive(entry.scale) != allocation.scale:",
+        MEASUREMENTS,
+        "if positive(entry.scale) != allocation.scale:",
         "if False:",
         OF_VERIFY + "::test_every_change_is_found_even_where_all_sha_256_sums_are_recomputed",
     ),
     Fault(
         "a bundle may state another sensitivity",
-        PRICES,
+        MEASUREMENTS,
         "if entry.sensitivity != tally.bound:",
         "if False:",
         OF_VERIFY + "::test_every_change_is_found_even_where_all_sha_256_sums_are_recomputed",
@@ -1014,7 +1015,7 @@ FAULTS = [
     ),
     Fault(
         "a bundle may claim any share for what found its cells",
-        PRICES,
+        MEASUREMENTS,
         "if epsilon is None or epsilon != plan.epsilon * share:",
         "if epsilon is None:",
         "tests/test_found_bins.py::test_a_bundle_that_claims_another_share_is_refused",
@@ -1028,7 +1029,7 @@ FAULTS = [
     ),
     Fault(
         "an ε in a bundle may be written in any way",
-        PRICES,
+        MEASUREMENTS,
         "return value if value > 0 and exact_text(value) == text else None",
         "return value if value > 0 else None",
         OF_VERIFY + "::test_every_change_is_found_even_where_all_sha_256_sums_are_recomputed",
@@ -1042,7 +1043,7 @@ FAULTS = [
     ),
     Fault(
         "bins in a bundle may have been found from any number of counts",
-        PRICES,
+        MEASUREMENTS,
         "elif search is not None and entry.cells != search.values.size:",
         "elif search is None:",
         "tests/test_found_bins.py::test_a_bundle_that_claims_another_number_of_boxes_is_refused",
