@@ -9,18 +9,16 @@ import hashlib
 from collections.abc import Collection
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
 
 from dpengine.accounting import schema
 from dpengine.accounting.approval.request import Actor, Request, State
+from dpengine.accounting.book import Book
 from dpengine.accounting.entry import Charge, Kind, Outcome, Resemblance, same_name
 from dpengine.errors import BudgetError, LedgerError
 from dpengine.translation.catalogue import _
-
-if TYPE_CHECKING:
-    from dpengine.accounting.hash_chain import Book
 
 __all__ = [
     "ALL",
