@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -42,10 +43,7 @@ MAX_RECENT = 8  # tables whose numbers are kept once made
 
 def conclude(plan: Plan, measured: Measurements) -> Result:
     """Return the result of the measurements of `plan`, whose strategy is resolved, with a fresh id and the time."""
-    model, *apart = _models(plan, measured)
-    return Result(
-        plan, measured, model, amounts=_amounts(plan, measured, model), apart=tuple(apart), **_provenance(plan)
-    )
+    return Result.made(plan, measured, _provenance(plan))
 
 
 def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
@@ -56,9 +54,7 @@ def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
     """
     provenance = _provenance(plan)
     try:
-        model, *apart = _models(plan, measured)
-        amounts = _amounts(plan, measured, model)
-        made = Result(plan, measured, model, amounts=amounts, apart=tuple(apart), **provenance)
+        made = Result.made(plan, measured, provenance)
         payload = replace(made, stated=state(plan, made.derive_numbers, made.model_error)).to_bytes()
     except _CAUSES:
         payload = pack(Stored(_as_stored(plan), measured, None, provenance))
@@ -134,6 +130,13 @@ class Result(SyntheticView, PublishedTables):
     amounts: tuple[AmountTable, ...] = ()
     apart: tuple[WholeCounts, ...] = ()  # the tables of further tallies of the plan
     stated: Stated = field(default_factory=Stated)  # numbers that stay as they were first stated
+
+    @classmethod
+    def made(cls, plan: Plan, measured: Measurements, provenance: Mapping[str, Any]) -> Self:
+        """Make whole counts and amounts of the measurements: a fixed function of its arguments."""
+        model, *apart = _models(plan, measured)
+        amounts = _amounts(plan, measured, model)
+        return cls(plan, measured, model, amounts=amounts, apart=tuple(apart), **provenance)
 
     @property
     def key(self) -> str:
@@ -272,14 +275,14 @@ class Result(SyntheticView, PublishedTables):
     def from_bytes(cls, payload: bytes) -> Self:
         """Read what `to_bytes` or `payload_of` wrote. Raises `LedgerError` if it is damaged, or cannot be finished."""
         stored = unpack(payload)
-        plan, model, amounts, apart = Plan(**stored.plan), stored.model, tuple(stored.amounts), tuple(stored.apart)
+        plan = Plan(**stored.plan)
         try:
-            if model is None:
-                model, *more = _models(plan, stored.measured)
-                amounts, apart = _amounts(plan, stored.measured, model), tuple(more)
+            if stored.model is None:
+                return cls.made(plan, stored.measured, stored.provenance)
             return cls(
-                plan, stored.measured, model, amounts=amounts, apart=apart, stated=stored.stated, **stored.provenance
-            )
+                plan, stored.measured, stored.model, amounts=tuple(stored.amounts), apart=tuple(stored.apart),
+                stated=stored.stated, **stored.provenance,
+            )  # fmt: skip
         except _CAUSES as error:
             raise LedgerError(
                 _(

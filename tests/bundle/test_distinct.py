@@ -17,7 +17,7 @@ from dpengine.bundle.promises import promises
 from dpengine.measure.strategy import decide
 from dpengine.release import Release, reopen
 from dpengine.replicates import basis_of
-from dpengine.spec.wording import rows_counted
+from dpengine.spec.counted_wording import rows_counted
 from dpengine.translation.catalogue import speaking
 from tests.bundle.test_verify import cell, faults_of, stated
 from tests.bundles import Members, members_of, rows_of, table_of, with_portals, zipped

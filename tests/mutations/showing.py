@@ -446,7 +446,7 @@ FAULTS = [
     ),
     Fault(
         "the curve marks the error of another ε",
-        FIGURES,
+        "dpengine/charts/error_curve.py",
         "drawn[epsilons.index(here)], marker",
         "drawn[0], marker",
         OF_FIGURES + "::test_the_error_curve_marks_the_plan_and_needs_no_data",

@@ -53,7 +53,7 @@ def tables_of_model(checked: Manifest, plan: Plan) -> set[Columns]:
 def tables_of_boxes(checked: Manifest, plan: Plan) -> set[Columns]:
     """Return the tables that are estimated from boxes."""
     if not plan.in_parts:
-        return {*plan.marginals, ()} if estimator(plan) is Estimator.BOXES else set()
+        return {*plan.published} if estimator(plan) is Estimator.BOXES else set()
     return _of_kind("boxes", checked, plan)
 
 

@@ -86,9 +86,7 @@ def _wrong_choice(entry: MeasurementEntry, plan: Plan) -> list[str]:
     parts = next((parts for each in matching if (parts := plan.quantiles(each, amount))), ())
     if not parts or plan.tallied or plan.resolution.levels:
         return [": plan.yaml has no such quantiles to choose"]
-    epsilon, faults = positive(entry.epsilon), []
-    if epsilon is None or positive(entry.scale) != plan.unit.rows / epsilon or entry.sensitivity != plan.unit.rows:
-        faults.append(f": sensitivity or scale does not protect a person with {plan.unit.rows} rows")
+    faults = _unprotected(entry, plan)
     if entry.mechanism != PERMUTE_AND_FLIP or entry.cells != plan.cells(tuple(table)) * len(parts):
         faults.append(": mechanism or number of quantiles does not fit plan.yaml")
     if entry.merged_to is not None or entry.units_per_row != 1 or entry.cells_per_person is not None:
@@ -102,8 +100,7 @@ def _wrong_search(entry: MeasurementEntry, plan: Plan, search: Search | None) ->
     epsilon, faults = positive(entry.epsilon), []
     if epsilon is None or epsilon != plan.epsilon * share:
         faults.append(": epsilon is not the share that plan.yaml gives")
-    if epsilon is None or positive(entry.scale) != plan.unit.rows / epsilon or entry.sensitivity != plan.unit.rows:
-        faults.append(f": sensitivity or scale does not protect a person with {plan.unit.rows} rows")
+    faults += _unprotected(entry, plan)
     if entry.mechanism != DISCRETE_LAPLACE or entry.merged_to is not None or entry.units_per_row != 1:
         faults.append(": mechanism does not fit this purpose")
     column = plan.column(entry.columns[0]) if entry.columns and entry.columns[0] in plan.finds else None
@@ -116,6 +113,14 @@ def _wrong_search(entry: MeasurementEntry, plan: Plan, search: Search | None) ->
     elif search is not None and entry.cells != search.values.size:
         faults.append(f": found.json holds {search.values.size:,} counts of boxes")
     return faults
+
+
+def _unprotected(entry: MeasurementEntry, plan: Plan) -> list[str]:
+    """Check that sensitivity and scale are those of a person's rows, where neither a table nor its units matter."""
+    epsilon, rows = positive(entry.epsilon), plan.unit.rows
+    if epsilon is not None and positive(entry.scale) == rows / epsilon and entry.sensitivity == rows:
+        return []
+    return [f": sensitivity or scale does not protect a person with {rows} rows"]
 
 
 def boxes_in(checked: Manifest) -> list[MeasurementEntry]:

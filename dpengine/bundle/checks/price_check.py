@@ -140,7 +140,7 @@ def _wrong_columns(checked: Manifest, plan: Plan, whole: Sequence[Allocation]) -
 
 def _wrong_half_widths(entries: Iterable[TableEntry], plan: Plan, marginals: list[Allocation]) -> Iterator[str]:
     """Check the half-widths of tables whose errors follow from these marginals alone."""
-    error_of, published = table_errors(plan, marginals), {*plan.marginals, ()}
+    error_of, published = table_errors(plan, marginals), {*plan.published}
     for entry in entries:
         if tuple(entry.columns) not in published:
             continue  # which is reported where tables are compared with the plan
