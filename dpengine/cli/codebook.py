@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from dpengine.cli.common import WRONG_USE, check_output, faults, finish, json_option, say, warn, writing
+from dpengine.cli.options import check_output, json_option
+from dpengine.cli.output import WRONG_USE, faults, finish, show_result, warn, writing
 
 __all__ = ["codebook"]
 
@@ -62,7 +62,5 @@ def codebook(source: Path, output: Path, as_json: bool) -> None:
             content = codebook_file.xlsx_bytes(entries)
     with writing(output):
         output.write_bytes(content)
-    if as_json:
-        click.echo(json.dumps({"output": output.name, "columns": [column.name for column in columns]}))
-        return
-    say(f"{output.name}: {len(columns)} {'column' if len(columns) == 1 else 'columns'}")
+    line = f"{output.name}: {len(columns)} {'column' if len(columns) == 1 else 'columns'}"
+    show_result({"output": output.name, "columns": [column.name for column in columns]}, line, as_json=as_json)

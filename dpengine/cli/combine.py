@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.common import faults, json_option, read_file, say
+from dpengine.cli.options import json_option, read_file
+from dpengine.cli.output import faults, say
 
 if TYPE_CHECKING:
     from dpengine.spec.plan import Plan

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.common import check_output, faults, json_option, read_file, say, writing
+from dpengine.cli.options import check_output, json_option, read_file
+from dpengine.cli.output import faults, say, writing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,9 +110,9 @@ def _release_in_words(release: Published) -> str:
 
 def _cells_in_words(plan: Plan, table: Columns, changes: pd.DataFrame) -> list[str]:
     """Name the cells of changes by the words for readers."""
-    from dpengine.spec.wording import shown_labels
+    from dpengine.spec.wording import label_words
 
-    words = [dict(zip(column.labels, shown_labels(column), strict=True)) for column in map(plan.column, table)]
+    words = [label_words(column) for column in map(plan.column, table)]
     rows = changes.iloc[:, : len(table)].to_numpy().tolist()
     return [" × ".join(known[label] for known, label in zip(words, row, strict=True)) or "total" for row in rows]
 

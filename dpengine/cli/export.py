@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from dpengine.cli.common import check_output, faults, json_option, say, writing
+from dpengine.cli.options import check_output, json_option
+from dpengine.cli.output import faults, show_result, writing
 
 __all__ = ["export"]
 
@@ -30,7 +30,4 @@ def export(bundle: Path, form: str, output: Path, as_json: bool) -> None:
     check_output(output, bundle)
     with writing(output):
         write(bundle, form, output)
-    if as_json:
-        click.echo(json.dumps({"output": output.name, "form": form}))
-        return
-    say(f"{output.name}: {bundle.name} as {form}")
+    show_result({"output": output.name, "form": form}, f"{output.name}: {bundle.name} as {form}", as_json=as_json)

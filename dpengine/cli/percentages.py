@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpengine.cli.common import check_output, faults, json_option, read_file, say, writing
+from dpengine.cli.options import check_output, json_option, read_file
+from dpengine.cli.output import faults, say, writing
 from dpengine.translation.catalogue import speaking
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def percentages(
     """
     from dpengine.percentages import COLUMNS, decimals, percentages_of
     from dpengine.spec.typed_names import columns_typed, table_typed
-    from dpengine.spec.wording import shown_labels
+    from dpengine.spec.wording import label_words
 
     if output is not None:
         check_output(output, bundle)
@@ -62,7 +63,7 @@ def percentages(
         click.echo(frame.to_json(orient="records", force_ascii=False))
         return
     digits = decimals(frame)
-    said = [dict(zip(column.labels, shown_labels(column), strict=True)) for column in map(release.plan.column, table)]
+    said = [label_words(column) for column in map(release.plan.column, table)]
     for each in json.loads(frame.to_json(orient="records")):
         labels = (label for name, label in each.items() if name not in COLUMNS)
         cell = " × ".join(words[label] for words, label in zip(said, labels, strict=True))

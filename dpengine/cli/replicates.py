@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from dpengine.cli.common import check_output, faults, json_option, say, stages, writing
+from dpengine.cli.options import check_output, json_option
+from dpengine.cli.output import faults, show_result, stages, writing
 
 __all__ = ["replicates"]
 
@@ -32,7 +32,5 @@ def replicates(bundle: Path, output: Path, as_json: bool) -> None:
         packed = pack(bundle)
     with writing(output):
         output.write_bytes(packed)
-    if as_json:
-        click.echo(json.dumps({"output": output.name, "replicates": DRAWS}))
-        return
-    say(f"{output.name}: {DRAWS} replicates of every table; README.txt in it says how to use them")
+    line = f"{output.name}: {DRAWS} replicates of every table; README.txt in it says how to use them"
+    show_result({"output": output.name, "replicates": DRAWS}, line, as_json=as_json)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from dpengine.cli.charge import Charging, charging_options
-from dpengine.cli.common import WRONG_USE, announce_new, faults, finish, json_option, say, stages, warn
+from dpengine.cli.options import announce_new, json_option
+from dpengine.cli.output import WRONG_USE, faults, finish, say, stages, warn
 
 if TYPE_CHECKING:
     from dpengine.sources.table import Table

@@ -489,14 +489,14 @@ FAULTS = [
     ),
     Fault(
         "the command line charges a ledger that ends with it",
-        "dpengine/cli/common.py",
+        "dpengine/cli/options.py",
         "partial(address_of, lasting=True)",
         "partial(address_of, lasting=False)",
         "tests/test_cli_release.py::test_no_release_is_charged_to_a_ledger_that_ends_with_the_process",
     ),
     Fault(
         "a bundle may take the place of the ledger",
-        "dpengine/cli/common.py",
+        "dpengine/cli/options.py",
         "for file in _ledger_files(url)):",
         "for file in _ledger_files(url)[1:]):",
         "tests/test_cli_release.py::test_a_bundle_never_takes_the_place_of_what_is_read_or_of_the_ledger",
