@@ -20,7 +20,6 @@ import sqlalchemy as sa
 from dpengine.accounting import schema, witness
 from dpengine.accounting.approval import records
 from dpengine.accounting.book import Book
-from dpengine.accounting.entry import same_name
 from dpengine.accounting.witness import Seen
 from dpengine.errors import LedgerError
 from dpengine.exact import ratio_text
@@ -99,10 +98,8 @@ def secret_of(connection: sa.Connection) -> bytes:
 
 def set_cap(connection: sa.Connection, book: Book, secret: bytes, dataset: str, cap: Fraction) -> None:
     """Set the cap of one dataset of the book's owner, in place of an earlier cap under any spelling of its name."""
-    table = schema.caps
-    replaced = [name for name in book.caps if same_name(name) == same_name(dataset)]
-    connection.execute(sa.delete(table).where(table.c.owner == book.owner, table.c.dataset.in_(replaced)))
-    connection.execute(sa.insert(table).values(dataset=dataset, cap=ratio_text(cap), owner=book.owner))
+    schema.forget(connection, schema.caps, book.owner, dataset, book.caps)
+    connection.execute(sa.insert(schema.caps).values(dataset=dataset, cap=ratio_text(cap), owner=book.owner))
     reseal(connection, secret)
 
 

@@ -11,6 +11,7 @@ TALLIES = "dpengine/spec/tallies.py"
 BOUNDING = "dpengine/counting/contribution_bounding.py"
 LEDGER = "dpengine/accounting/ledger.py"
 LEDGER_ACCESS = "dpengine/accounting/ledger_access.py"
+BOOK = "dpengine/accounting/book.py"
 CHAIN = "dpengine/accounting/hash_chain.py"
 WITNESS = "dpengine/accounting/witness.py"
 UPKEEP = "dpengine/accounting/upkeep.py"
@@ -481,7 +482,7 @@ FAULTS = [
     # Ledger
     Fault(
         "a cap binds each charge alone",
-        CHAIN,
+        BOOK,
         "spent + epsilon <= cap",
         "epsilon <= cap",
         OF_LEDGER + "::test_a_refusal_says_what_was_asked_spent_and_left_and_the_ways_out",
@@ -545,14 +546,14 @@ FAULTS = [
     ),
     Fault(
         "the same data under another name has a budget of its own",
-        CHAIN,
+        BOOK,
         " or row.fingerprint in prints",
         "",
         OF_LEDGER + "::test_the_same_data_under_another_name_shares_the_budget",
     ),
     Fault(
         "a capital letter opens a second budget",
-        CHAIN,
+        BOOK,
         "same_name(row.dataset) in spellings",
         "row.dataset == dataset",
         OF_LEDGER + "::test_spellings_of_a_name_are_one_dataset",

@@ -82,11 +82,9 @@ def _terms(row: sa.Row[Any]) -> tuple[bytes, str, Fraction, bool]:
 
 def set_rule(connection: sa.Connection, book: Book, dataset: str, needed: bool) -> None:
     """Set whether a dataset of the book's owner needs approval, under any spelling of its name."""
-    table = schema.rules
-    replaced = [name for name in book.rules if same_name(name) == same_name(dataset)]
-    connection.execute(sa.delete(table).where(table.c.owner == book.owner, table.c.dataset.in_(replaced)))
+    schema.forget(connection, schema.rules, book.owner, dataset, book.rules)
     if needed:
-        connection.execute(sa.insert(table).values(dataset=dataset, owner=book.owner))
+        connection.execute(sa.insert(schema.rules).values(dataset=dataset, owner=book.owner))
 
 
 def add(connection: sa.Connection, plan: str, fields: dict[str, Any]) -> None:
