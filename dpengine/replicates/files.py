@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from dpengine.bundle import archive
 from dpengine.bundle.archive import Piece, Source
 from dpengine.bundle.estimator import Estimator, estimator
 from dpengine.bundle.promises import table_files
-from dpengine.bundle.read import read_manifest
+from dpengine.bundle.read import Manifest, read_manifest
 from dpengine.errors import ReleaseError
 from dpengine.estimate.model_intervals import mean_errors
 from dpengine.export import Published, published
@@ -62,9 +62,8 @@ def draw_replicates(source: Result | Source, tables: Sequence[Columns] | None = 
     import pandas as pd
 
     basis = _basis(source)
-    frames, of_amounts = {}, replicate_amounts(basis)
-    for table, drawn in replicate(basis, list(table_files(basis.plan)) if tables is None else tables):
-        numbers = _by_column(drawn, of_amounts(table))
+    frames = {}
+    for table, numbers in _drawn(basis, tables):
         labels = {
             published_name(name, (*NUMBERS, *numbers)): np.array(basis.plan.column(name).labels, dtype=object)[codes]
             for name, codes in zip(table, cell_codes(basis.plan, table), strict=True)
@@ -101,11 +100,7 @@ def basis_from(release: Published) -> Basis:
         for entry in checked.measurements
         if entry.purpose is None and entry.merged_to is None
     )
-    errors = None
-    if model is not None and max(map(len, model.marginals)) > 1:
-        if checked.model_error is None:
-            raise ReleaseError(_("this release was made by an earlier version, which did not state its model's error"))
-        errors = partial(mean_errors, factor=checked.model_error.factor, power=checked.model_error.power)
+    errors = None if model is None or max(map(len, model.marginals)) < 2 else _errors_of_model(checked)
 
     def estimate(table: Columns) -> Floats:
         columns = plan.by_columns[frozenset(table)]
@@ -124,9 +119,8 @@ def pack(source: Result | Source) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=COMPRESSION) as file:
         archive.add(file, "README.txt", [read_me(basis).encode()])
-        names, of_amounts = table_files(basis.plan), replicate_amounts(basis)
-        for table, drawn in replicate(basis, list(names)):
-            numbers = _by_column(drawn, of_amounts(table))
+        names = table_files(basis.plan)
+        for table, numbers in _drawn(basis):
             archive.add(file, names[table].removeprefix("tables/"), _lines(basis.plan, table, numbers))
     return buffer.getvalue()
 
@@ -137,6 +131,21 @@ def _basis(source: Result | Source) -> Basis:
         return basis_of(source)
     bundle: Any = source.read() if hasattr(source, "read") else source
     return basis_from(published(bundle))
+
+
+def _errors_of_model(checked: Manifest) -> Callable[[Floats], Floats]:
+    """Return the mean absolute error of a model's cells by their expected counts, as a manifest states it."""
+    error = checked.model_error
+    if error is None:
+        raise ReleaseError(_("this release was made by an earlier version, which did not state its model's error"))
+    return partial(mean_errors, factor=error.factor, power=error.power)
+
+
+def _drawn(basis: Basis, tables: Sequence[Columns] | None = None) -> Iterator[tuple[Columns, dict[str, Floats]]]:
+    """Yield all published tables, or those named, each with its replicates by the names of their columns."""
+    of_amounts = replicate_amounts(basis)
+    for table, drawn in replicate(basis, basis.plan.published if tables is None else tables):
+        yield table, _by_column(drawn, of_amounts(table))
 
 
 def _by_column(drawn: Floats, of_amounts: Mapping[str, Floats]) -> dict[str, Floats]:

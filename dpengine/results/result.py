@@ -43,7 +43,7 @@ MAX_RECENT = 8  # tables whose numbers are kept once made
 
 def conclude(plan: Plan, measured: Measurements) -> Result:
     """Return the result of the measurements of `plan`, whose strategy is resolved, with a fresh id and the time."""
-    return Result.made(plan, measured, _provenance(plan))
+    return Result._made(plan, measured, _provenance(plan))
 
 
 def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
@@ -54,7 +54,7 @@ def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
     """
     provenance = _provenance(plan)
     try:
-        made = Result.made(plan, measured, provenance)
+        made = Result._made(plan, measured, provenance)
         payload = replace(made, stated=state(plan, made.derive_numbers, made.model_error)).to_bytes()
     except _CAUSES:
         payload = pack(Stored(_as_stored(plan), measured, None, provenance))
@@ -132,7 +132,7 @@ class Result(SyntheticView, PublishedTables):
     stated: Stated = field(default_factory=Stated)  # numbers that stay as they were first stated
 
     @classmethod
-    def made(cls, plan: Plan, measured: Measurements, provenance: Mapping[str, Any]) -> Self:
+    def _made(cls, plan: Plan, measured: Measurements, provenance: Mapping[str, Any]) -> Self:
         """Make whole counts and amounts of the measurements: a fixed function of its arguments."""
         model, *apart = _models(plan, measured)
         amounts = _amounts(plan, measured, model)
@@ -278,7 +278,7 @@ class Result(SyntheticView, PublishedTables):
         plan = Plan(**stored.plan)
         try:
             if stored.model is None:
-                return cls.made(plan, stored.measured, stored.provenance)
+                return cls._made(plan, stored.measured, stored.provenance)
             return cls(
                 plan, stored.measured, stored.model, amounts=tuple(stored.amounts), apart=tuple(stored.apart),
                 stated=stored.stated, **stored.provenance,
