@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.options import LedgerPart, check_output, json_option, part_options
+from dpengine.cli.options import OUTPUT, PATH, LedgerPart, check_output, json_option, part_options
 from dpengine.cli.output import error_entries, exact_or_none, faults, say, say_errors, show_result, writing
 from dpengine.exact import exact_text
 
@@ -52,7 +52,7 @@ def require(dataset: str | None, lift: bool, part: LedgerPart, as_json: bool) ->
 
 
 @approval.command()
-@click.argument("plan", type=click.Path(path_type=Path))
+@click.argument("plan", type=PATH)
 @note_option
 @click.option("--other-people", is_flag=True, help="Ask also for what `release --other-people` states.")
 @part_options
@@ -112,7 +112,7 @@ def show(request: str, part: LedgerPart, as_json: bool) -> None:
 
 @approval.command()
 @click.argument("plan", metavar="PLAN_OR_REQUEST")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Page to write.")
+@click.option("-o", "--output", type=OUTPUT, required=True, help="Page to write.")
 @part_options
 @json_option
 @faults

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from dpengine.cli.charge import Charging, charge_of, charging_options, say_charge
-from dpengine.cli.options import announce_new, json_option
+from dpengine.cli.options import PATH, announce_new, json_option
 from dpengine.cli.output import WRONG_USE, faults, finish, say, stages
 from dpengine.exact import exact_text
 
@@ -20,8 +20,8 @@ STATISTICS = ("count", "proportion", "sum", "mean", "variance", "quantile", "mod
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.argument("table", type=click.Path(path_type=Path), required=False)
+@click.argument("file", type=PATH)
+@click.argument("table", type=PATH, required=False)
 @click.option("--statistic", type=click.Choice(STATISTICS), help="What to ask of a plan's columns.")
 @click.option("--of", multiple=True, metavar="COLUMN|CONDITION",
               help="The column to compute it from; for a proportion, the condition to meet, which may be "

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dpengine.cli.options import check_output, json_option
+from dpengine.cli.options import OUTPUT, PATH, check_output, json_option
 from dpengine.cli.output import WRONG_USE, faults, finish, show_result, warn, writing
 
 __all__ = ["codebook"]
@@ -15,9 +15,14 @@ ENDINGS = (".json", ".csv", ".xlsx")
 
 
 @click.command()
-@click.argument("source", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True,
-              help="File to write: .json for CSVW-EO, .csv or .xlsx for a sheet to fill in.")  # fmt: skip
+@click.argument("source", type=PATH)
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT,
+    required=True,
+    help="File to write: .json for CSVW-EO, .csv or .xlsx for a sheet to fill in.",
+)
 @json_option
 @faults
 def codebook(source: Path, output: Path, as_json: bool) -> None:

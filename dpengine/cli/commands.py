@@ -25,7 +25,7 @@ from dpengine.cli.combine import combine
 from dpengine.cli.compare import compare
 from dpengine.cli.export import export
 from dpengine.cli.ledger import ledger
-from dpengine.cli.options import json_option, reading_options
+from dpengine.cli.options import PATH, json_option, reading_options
 from dpengine.cli.output import MEANINGS, error_entries, faults, say, say_errors, stages, warn
 from dpengine.cli.percentages import percentages
 from dpengine.cli.release import release
@@ -85,11 +85,11 @@ def _clearing_up_on_signals() -> Iterator[None]:
 
 
 @main.command()
-@click.argument("table", type=click.Path(path_type=Path))
+@click.argument("table", type=PATH)
 @click.option(
     "--codebook",
     "book",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="What is publicly known of columns: YAML, CSV, Excel, SPSS, CSVW-EO, Table Schema or DDI.",
 )
@@ -129,7 +129,7 @@ def columns(table: Path, book: Path | None, reading: dict[str, Any], as_json: bo
 
 
 @main.command()
-@click.argument("plan", type=click.Path(path_type=Path))
+@click.argument("plan", type=PATH)
 @click.option("--epsilon", "epsilons", multiple=True, help="Predict at this ε instead of the plan's; may be repeated.")
 @json_option
 @faults

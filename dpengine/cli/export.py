@@ -6,16 +6,16 @@ from pathlib import Path
 
 import click
 
-from dpengine.cli.options import check_output, json_option
+from dpengine.cli.options import PATH, check_output, json_option
 from dpengine.cli.output import faults, show_result, writing
 
 __all__ = ["export"]
 
 
 @click.command()
-@click.argument("bundle", type=click.Path(path_type=Path))
+@click.argument("bundle", type=PATH)
 @click.option("--as", "form", required=True, metavar="FORM", help="xlsx, or the name that a package gives its form.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="What to write.")
+@click.option("-o", "--output", type=PATH, required=True, help="What to write.")
 @json_option
 @faults
 def export(bundle: Path, form: str, output: Path, as_json: bool) -> None:

@@ -11,6 +11,7 @@ import click
 
 from dpengine.cli.approval import approval
 from dpengine.cli.options import (
+    PATH,
     LedgerPart,
     announce_new,
     check_address,
@@ -135,7 +136,7 @@ def check(url: str | None, as_json: bool) -> None:
 
 
 @ledger.command()
-@click.argument("to", type=click.Path(path_type=Path))
+@click.argument("to", type=PATH)
 @ledger_option
 @json_option
 @faults
@@ -152,7 +153,7 @@ def backup(to: Path, url: str | None, as_json: bool) -> None:
 
 
 @ledger.command()
-@click.argument("source", metavar="FROM", type=click.Path(path_type=Path))
+@click.argument("source", metavar="FROM", type=PATH)
 @click.option("--forget", is_flag=True, help="Go on although entries are lost, and what they spent can be spent again.")
 @ledger_option
 @json_option

@@ -26,11 +26,14 @@ if TYPE_CHECKING:
     from dpengine.export import Published
 
 __all__ = [
-    "LedgerPart", "announce_new", "check_address", "check_output", "json_option", "ledger_option", "open_ledger",
-    "option", "part_options", "read_file", "reading_options", "shown_address",
+    "OUTPUT", "PATH", "LedgerPart", "announce_new", "check_address", "check_output", "json_option", "ledger_option",
+    "open_ledger", "option", "part_options", "read_file", "reading_options", "shown_address",
 ]  # fmt: skip
 
 Value = TypeVar("Value")
+
+PATH = click.Path(path_type=Path)
+OUTPUT = click.Path(path_type=Path, dir_okay=False)
 
 ledger_option = click.option(
     "--ledger", "url", metavar="URL", help="Address of the ledger, e.g. sqlite:///budget.db. Default: your own."

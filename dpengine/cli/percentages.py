@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpengine.cli.options import check_output, json_option, read_file
+from dpengine.cli.options import OUTPUT, PATH, check_output, json_option, read_file
 from dpengine.cli.output import faults, say, writing
 from dpengine.translation.catalogue import speaking
 
@@ -22,18 +22,13 @@ __all__ = ["percentages"]
 
 
 @click.command()
-@click.argument("bundle", type=click.Path(path_type=Path))
+@click.argument("bundle", type=PATH)
 @click.argument("columns", nargs=-1, required=True, metavar="COLUMN...")
 @click.option(
     "--within", multiple=True, metavar="COLUMN", help="Percentages add up to 100 for each value of it; may be repeated."
 )
 @click.option("--without-missing", is_flag=True, help="Leave out cells without a value; the others add up to 100.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="CSV file to write, or a workbook if it ends in .xlsx.",
-)
+@click.option("-o", "--output", type=OUTPUT, help="CSV file to write, or a workbook if it ends in .xlsx.")
 @json_option
 @faults
 def percentages(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpengine.cli.charge import Charging, charge_of, charging_options, say_charge
-from dpengine.cli.options import announce_new, check_address, check_output, json_option
+from dpengine.cli.options import OUTPUT, PATH, announce_new, check_address, check_output, json_option
 from dpengine.cli.output import WRONG_USE, Stages, faults, finish, say, stages, warn
 from dpengine.errors import ReleaseError
 from dpengine.exact import exact_text
@@ -27,10 +27,11 @@ AGAIN = "the release is recorded, and running this again writes it at no cost"
 
 
 @click.command()
-@click.argument("plan", type=click.Path(path_type=Path))
-@click.argument("table", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True,
-              help="Bundle to write: a file, or a pipe such as /dev/stdout.")  # fmt: skip
+@click.argument("plan", type=PATH)
+@click.argument("table", type=PATH)
+@click.option(
+    "-o", "--output", type=OUTPUT, required=True, help="Bundle to write: a file, or a pipe such as /dev/stdout."
+)
 @charging_options
 @json_option
 @faults

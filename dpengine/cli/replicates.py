@@ -6,16 +6,15 @@ from pathlib import Path
 
 import click
 
-from dpengine.cli.options import check_output, json_option
+from dpengine.cli.options import OUTPUT, PATH, check_output, json_option
 from dpengine.cli.output import faults, show_result, stages, writing
 
 __all__ = ["replicates"]
 
 
 @click.command()
-@click.argument("bundle", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True,
-              help="Zip file to write.")  # fmt: skip
+@click.argument("bundle", type=PATH)
+@click.option("-o", "--output", type=OUTPUT, required=True, help="Zip file to write.")
 @json_option
 @faults
 def replicates(bundle: Path, output: Path, as_json: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dpengine.cli.options import LedgerPart, check_address, json_option, option, part_options
+from dpengine.cli.options import PATH, LedgerPart, check_address, json_option, option, part_options
 from dpengine.cli.output import exact_or_none, faults, say
 from dpengine.errors import ReleaseError
 from dpengine.exact import exact_text, rational
@@ -18,7 +18,7 @@ __all__ = ["verify"]
 
 
 @click.command()
-@click.argument("bundle", type=click.Path(path_type=Path))
+@click.argument("bundle", type=PATH)
 @click.option(
     "--key",
     metavar="FILE|TEXT",
