@@ -296,7 +296,7 @@ def _both(plan: Plan, where: _Labels, of: _Labels) -> _Labels:
 def _table_for(plan: Plan, wanted: Sequence[_Labels], kind: Statistic, amount: str | None) -> Columns:
     """Return the smallest published table with all columns of which cells are chosen, and with the amount's numbers."""
     _check_rows(plan)
-    having = _with_columns((*plan.marginals, ()), wanted)
+    having = _with_columns(plan.published, wanted)
     if amount is not None:
         published = plan.means if kind == "mean" else plan.sums
         having = [table for table in having if amount in published(table)]

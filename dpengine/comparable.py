@@ -57,7 +57,7 @@ def named(labels: tuple[str, ...]) -> str:
 def differences(first: Plan, second: Plan) -> Iterator[NotCompared]:
     """Yield what of either release is not compared: tables, then labels, then numbers."""
     compared = []
-    for table in dict.fromkeys((*second.marginals, ())):
+    for table in second.published:
         if frozenset(table) not in first.by_columns:
             yield NotCompared(_only_later(), table)
         elif reason := why_not(first, second, table):

@@ -14,8 +14,9 @@ import streamlit as st
 from dpengine.array_types import Columns
 from dpengine.exact import exact_text
 from dpengine.results.alternatives import predict_table
+from dpengine.spec.counted_wording import noun
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import heading_of, noun
+from dpengine.spec.wording import heading_of
 from dpengine.translation.catalogue import _
 from pages.parts.accuracy.epsilon_choice import choose_epsilon, find_epsilon
 from pages.parts.accuracy.plan_choice import choose_plan

@@ -1,4 +1,4 @@
-"""Bundles taken apart and put together again, for the tests of those who write and who verify them."""
+"""Bundles taken apart, changed and put together again, for the tests of those who write and who verify them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from dpengine.bundle import archive, signature
 from dpengine.bundle.portals import descriptions, parquet
 from dpengine.bundle.promises import PORTALS, parquet_name, table_files
+from dpengine.bundle.verify import verify
+from dpengine.errors import ReleaseError
 from dpengine.spec.plan import Plan
 
 Members = dict[str, bytes]
+HIGH, LOW, ESTIMATE, COUNT = 1, 2, 3, 4  # columns of numbers of a table, from the right
 AGE, VISIT, TOTAL = "tables/01-age-x-region.csv", "tables/02-region-x-visit.csv", "tables/total.csv"
 
 
@@ -87,3 +92,59 @@ def table_of(rows: list[list[str]]) -> bytes:
 
 def rows_of(payload: bytes) -> list[list[str]]:
     return list(csv.reader(io.StringIO(payload.decode(), newline=""), strict=True))
+
+
+@contextmanager
+def manifest_in(members: Members) -> Iterator[dict[str, Any]]:
+    """Yield the manifest among some files, to be changed."""
+    manifest = json.loads(members["manifest.json"])
+    yield manifest
+    members["manifest.json"] = json.dumps(manifest).encode()
+
+
+def faults_of(source: bytes) -> tuple[str, ...]:
+    with pytest.raises(ReleaseError) as refused:
+        verify(source)
+    return tuple(map(str, refused.value.faults))
+
+
+def stated_as(form: Callable[[Any], object], *path: str | int) -> Callable[[Members], None]:
+    """Put the same value in another form at `path` of the manifest."""
+
+    def edit(members: Members) -> None:
+        with manifest_in(members) as manifest:
+            at = manifest
+            for step in path[:-1]:
+                at = at[step]
+            at[path[-1]] = form(at[path[-1]])
+
+    return edit
+
+
+def stated(*path: str | int, value: object) -> Callable[[Members], None]:
+    """Put another value at `path` of the manifest."""
+
+    def edit(members: Members) -> None:
+        with manifest_in(members) as manifest:
+            at = manifest
+            for step in path[:-1]:
+                at = at[step]
+            assert not isinstance(at, dict) or at.get(path[-1]) != value
+            at[path[-1]] = value
+
+    return edit
+
+
+def cell(name: str, line: int, place: int, change: Callable[[str], str]) -> Callable[[Members], None]:
+    """Change one number of a table; `place` counts columns from the right, so 1 is `high`."""
+
+    def edit(members: Members) -> None:
+        rows = rows_of(members[name])
+        rows[line][-place] = change(rows[line][-place])
+        members[name] = table_of(rows)
+
+    return edit
+
+
+def plus(amount: float) -> Callable[[str], str]:
+    return lambda text: f"{float(text) + amount:.12g}"

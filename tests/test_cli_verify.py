@@ -12,8 +12,7 @@ from dpengine import Ledger, Plan, preview, verify
 from dpengine.accounting.signing_key import signing_key
 from dpengine.bundle import write
 from tests.bundle.test_signature import unsigned
-from tests.bundle.test_verify import stated
-from tests.bundles import members_of, with_portals, zipped
+from tests.bundles import members_of, stated, with_portals, zipped
 from tests.plans import CLINIC
 from tests.test_cli import run
 

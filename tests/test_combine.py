@@ -19,11 +19,11 @@ from dpengine.bundle.write import pack
 from dpengine.cli.commands import main
 from dpengine.combine import Combined, combine
 from dpengine.lessons.success_rate import Rate
-from dpengine.measure.strategy import decide
 from dpengine.noisy_number import NoisyNumber, part_of_group
-from dpengine.results.result import Result, conclude
+from dpengine.results.result import Result
 from tests.binomial import within as holds_at_least
 from tests.plans import PAY
+from tests.releases import released
 
 COUNTS = np.array([[[60, 30, 10], [200, 500, 300]], [[20, 40, 40], [0, 9, 1]]])  # town × change × answer
 COLUMNS = [
@@ -38,18 +38,6 @@ RELEASES = 150
 def plan(tables: list[Any], epsilon: str = "900", **fields: object) -> dpe.Plan:
     return dpe.Plan.model_validate({"dataset": "d", "epsilon": epsilon, "columns": COLUMNS, "tables": tables,
                                     "strategy": "direct", **fields})  # fmt: skip
-
-
-def released(of: dpe.Plan, counts: np.ndarray = COUNTS) -> Result:
-    """Return a release of the people in `COUNTS`, or of others, without a ledger."""
-
-    def exact(table: tuple[str, ...]) -> np.ndarray:
-        whole = counts.sum(axis=tuple(k for k, name in enumerate(NAMES) if name not in table))
-        left = [name for name in NAMES if name in table]
-        return whole.transpose([left.index(name) for name in table])
-
-    way = decide(of)
-    return conclude(way.plan, way.measure(lambda tables: [exact(each) for each in tables]))
 
 
 HALF = (COUNTS + 1) // 2  # of the people, rounded up
@@ -74,7 +62,7 @@ def truth(where: Mapping[str, list[str]], counts: np.ndarray = COUNTS) -> float:
 
 
 def test_without_noise_to_speak_of_numbers_are_exact() -> None:
-    made = released(plan([["town", "answer"], ["change", "answer"]]))
+    made = released(plan([["town", "answer"], ["change", "answer"]]), COUNTS)
     some = {"answer": ["good", "none"], "town": "A"}
     assert combine(made, {}).value == 1_210
     assert combine(made, some).value == 570
@@ -86,7 +74,7 @@ def test_without_noise_to_speak_of_numbers_are_exact() -> None:
 
 
 def test_the_smallest_table_with_all_columns_is_taken_and_all_labels_of_a_column_need_no_column() -> None:
-    made = released(plan([["town", "change", "answer"], ["town", "answer"], ["answer"]]))
+    made = released(plan([["town", "change", "answer"], ["town", "answer"], ["answer"]]), COUNTS)
     assert combine(made, {"answer": ["good", "bad"]}).table == ("answer",)
     assert combine(made, {"answer": "good", "town": ["A", "B"]}).table == ("answer",)
     assert combine(made, {"answer": "good"}, of={"town": "A"}).table == ("town", "answer")
@@ -95,7 +83,7 @@ def test_the_smallest_table_with_all_columns_is_taken_and_all_labels_of_a_column
 
 
 def test_a_single_cell_has_the_interval_that_was_published() -> None:
-    made = released(plan([["town", "answer"]], "1"))
+    made = released(plan([["town", "answer"]], "1"), COUNTS)
     cells = made.cells(("town", "answer"))
     for k, (town, answer) in enumerate(zip(cells["town"], cells["answer"], strict=True)):
         number = combine(made, {"answer": answer, "town": town})
@@ -186,7 +174,7 @@ def test_means_and_sums_are_of_all_people_of_the_cells() -> None:
     ],
 )
 def test_what_cannot_be_combined_is_refused(where: Any, more: dict[str, Any], problem: str) -> None:
-    made = released(plan([["town", "answer"], ["change"]]))
+    made = released(plan([["town", "answer"], ["change"]]), COUNTS)
     with pytest.raises(dpe.ReleaseError, match=problem):
         combine(made, where, **more)
 
@@ -201,7 +189,7 @@ def test_cells_of_releases_that_count_distinct_persons_are_not_added_up() -> Non
 
 def test_the_command_says_what_was_combined(tmp_path: Path) -> None:
     bundle = tmp_path / "release.zip"
-    bundle.write_bytes(pack(released(plan([["town", "answer"]]))))
+    bundle.write_bytes(pack(released(plan([["town", "answer"]]), COUNTS)))
     run = CliRunner().invoke
     said = run(main, ["combine", str(bundle), "answer=good", "answer=none", "--of", "town=A"])
     assert said.exit_code == 0, said.output
@@ -236,7 +224,7 @@ def test_an_uncertain_number_is_not_quoted_as_if_it_were_known() -> None:
 
 def before_and_after(tables: list[Any], epsilon: str) -> tuple[Result, Result]:
     """Return a release of half of the people, rounded up, and one of all of them, without a ledger."""
-    return released(plan(tables, epsilon), HALF), released(plan(tables, epsilon))
+    return released(plan(tables, epsilon), HALF), released(plan(tables, epsilon), COUNTS)
 
 
 def test_without_noise_to_speak_of_ratios_and_changes_are_exact() -> None:
@@ -334,7 +322,7 @@ def test_a_ratio_has_the_interval_of_fieller_on_either_side_of_0() -> None:
 )
 def test_what_cannot_be_set_side_by_side_is_refused(more: dict[str, Any], problem: str) -> None:
     with pytest.raises(dpe.ReleaseError, match=problem):
-        combine(released(plan([["town", "answer"]])), {"answer": "good"}, **more)
+        combine(released(plan([["town", "answer"]]), COUNTS), {"answer": "good"}, **more)
 
 
 @pytest.mark.parametrize(("value", "low"), [(5, 0), (5, -1), (0, 1), (math.nan, 1)])

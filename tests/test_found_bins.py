@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -16,7 +15,7 @@ import pytest
 import dpengine as dpe
 from dpengine.estimate.found_cells import resolve
 from dpengine.measure.strategy import decide, resolved
-from tests.bundles import members_of, with_search, zipped
+from tests.bundles import manifest_in, members_of, with_search, zipped
 from tests.replay import price, recorded, replayed
 
 PLAN = """
@@ -228,21 +227,19 @@ def test_a_bundle_whose_search_was_changed_is_refused(what: str, bundle: bytes) 
 
 def test_a_bundle_that_claims_another_share_is_refused(bundle: bytes) -> None:
     members = members_of(bundle)
-    manifest = json.loads(members["manifest.json"])
-    table, entry = manifest["measurements"]
-    table |= {"epsilon": "0.95", "scale": "20/19"}
-    entry |= {"epsilon": "0.05", "scale": "20"}
-    members["manifest.json"] = json.dumps(manifest).encode()
+    with manifest_in(members) as manifest:
+        table, entry = manifest["measurements"]
+        table |= {"epsilon": "0.95", "scale": "20/19"}
+        entry |= {"epsilon": "0.05", "scale": "20"}
     with pytest.raises(dpe.ReleaseError, match=r"measurement 2: epsilon is not the share that plan\.yaml gives"):
         dpe.verify(zipped(members))
 
 
 def test_a_bundle_that_claims_another_number_of_boxes_is_refused(bundle: bytes) -> None:
     members = members_of(bundle)
-    manifest = json.loads(members["manifest.json"])
-    boxes = manifest["measurements"][1]["cells"]
-    manifest["measurements"][1]["cells"] = boxes + 1
-    members["manifest.json"] = json.dumps(manifest).encode()
+    with manifest_in(members) as manifest:
+        boxes = manifest["measurements"][1]["cells"]
+        manifest["measurements"][1]["cells"] = boxes + 1
     with pytest.raises(dpe.ReleaseError, match=rf"measurement 2: found\.json holds {boxes} counts of boxes"):
         dpe.verify(zipped(members))
 
@@ -250,9 +247,8 @@ def test_a_bundle_that_claims_another_number_of_boxes_is_refused(bundle: bytes) 
 @pytest.mark.parametrize("columns", [["age"], ["age", "sex"], ["sex"], []])
 def test_a_bundle_that_claims_a_search_of_another_column_is_refused(bundle: bytes, columns: list[str]) -> None:
     members = members_of(bundle)
-    manifest = json.loads(members["manifest.json"])
-    manifest["measurements"][1]["columns"] = columns
-    members["manifest.json"] = json.dumps(manifest).encode()
+    with manifest_in(members) as manifest:
+        manifest["measurements"][1]["columns"] = columns
     with pytest.raises(dpe.ReleaseError, match="each column whose cells were found is to be searched once"):
         dpe.verify(zipped(members))
 

@@ -18,7 +18,7 @@ from dpengine.measure import search as searching
 from dpengine.measure.strategy import decide
 from dpengine.spec.categories.universe import NONE_FOUND
 from dpengine.spec.exchange import csvw_eo
-from tests.bundles import members_of, with_search, zipped
+from tests.bundles import manifest_in, members_of, with_search, zipped
 from tests.replay import price, recorded, replayed
 from tests.test_cli import run
 
@@ -184,10 +184,9 @@ def test_a_bundle_whose_search_was_changed_is_refused(what: str, bundle: bytes) 
 @pytest.mark.parametrize("change", [{"shown_from": 71}, {"cells": 99_999}, {"epsilon": "0.2"}, {"scale": "3"}])
 def test_a_manifest_that_states_another_search_is_refused(change: dict[str, Any], bundle: bytes) -> None:
     members = members_of(bundle)
-    manifest = json.loads(members["manifest.json"])
-    entry = next(each for each in manifest["measurements"] if each["columns"] == ["plz"])
-    entry |= change
-    members["manifest.json"] = json.dumps(manifest).encode()
+    with manifest_in(members) as manifest:
+        entry = next(each for each in manifest["measurements"] if each["columns"] == ["plz"])
+        entry |= change
     with pytest.raises(dpe.ReleaseError, match=r"manifest\.json: measurement"):
         dpe.verify(zipped(members))
 

@@ -16,11 +16,10 @@ import dpengine as dpe
 from dpengine.bundle.write import pack
 from dpengine.cli.commands import main
 from dpengine.lessons.success_rate import Rate
-from dpengine.measure.strategy import decide
 from dpengine.percentages import decimals, ends_of_ratio, percentages, percentages_of
-from dpengine.results.result import Result, conclude
 from tests.binomial import within as holds_at_least
 from tests.plans import PAY
+from tests.releases import released
 
 COUNTS = np.array([[[60, 30, 10], [200, 500, 300]], [[20, 40, 40], [0, 9, 1]]])  # town × change × answer
 COLUMNS = [
@@ -36,21 +35,8 @@ def plan(tables: list[list[str]], epsilon: str = "900", **fields: object) -> dpe
                                     "strategy": "direct", **fields})  # fmt: skip
 
 
-def released(of: dpe.Plan) -> Result:
-    """Return a release of the people in `COUNTS`, without a ledger."""
-    names = tuple(column.name for column in COLUMNS)
-    way = decide(of)
-
-    def exact(table: tuple[str, ...]) -> np.ndarray:
-        whole = COUNTS.sum(axis=tuple(k for k, name in enumerate(names) if name not in table))
-        left = [name for name in names if name in table]
-        return whole.transpose([left.index(name) for name in table])
-
-    return conclude(way.plan, way.measure(lambda tables: [exact(each) for each in tables]))
-
-
 def test_without_noise_to_speak_of_percentages_are_exact() -> None:
-    frame = percentages_of(released(plan([["town", "change"]])), ["change", "town"])
+    frame = percentages_of(released(plan([["town", "change"]]), COUNTS), ["change", "town"])
     assert list(frame.columns) == ["town", "change", "count", "percent", "low", "high"]
     assert frame["count"].tolist() == [100, 1_000, 100, 10], "in the order of the published table"
     for name in ("percent", "low", "high"):
@@ -58,21 +44,23 @@ def test_without_noise_to_speak_of_percentages_are_exact() -> None:
 
 
 def test_percentages_within_columns_add_up_in_each_of_their_groups() -> None:
-    frame = percentages_of(released(plan([["town", "answer"]])), ["town", "answer"], within=["town"])
+    frame = percentages_of(released(plan([["town", "answer"]]), COUNTS), ["town", "answer"], within=["town"])
     np.testing.assert_allclose(frame.groupby("town")["percent"].sum(), 100)
     assert frame["percent"].round(1).tolist() == [23.6, 48.2, 28.2, 18.2, 44.5, 37.3]
-    across = percentages_of(released(plan([["town", "answer"]])), ["town", "answer"], within=["answer"])
+    across = percentages_of(released(plan([["town", "answer"]]), COUNTS), ["town", "answer"], within=["answer"])
     np.testing.assert_allclose(across.groupby("answer")["percent"].sum(), 100)
     assert across["town"].tolist() == frame["town"].tolist()
 
 
 def test_missing_answers_are_left_out_on_request() -> None:
-    frame = percentages_of(released(plan([["town", "answer"]])), ["town", "answer"], within=["town"], missing=False)
+    frame = percentages_of(
+        released(plan([["town", "answer"]]), COUNTS), ["town", "answer"], within=["town"], missing=False
+    )
     assert frame["answer"].tolist() == ["good", "bad"] * 2
     np.testing.assert_allclose(
         frame["percent"], [100 * 260 / 790, 100 * 530 / 790, 100 * 20 / 69, 100 * 49 / 69], atol=0.5
     )
-    whole = percentages_of(released(plan([["answer"]])), ["answer"], missing=False)
+    whole = percentages_of(released(plan([["answer"]]), COUNTS), ["answer"], missing=False)
     np.testing.assert_allclose(whole["percent"], [100 * 280 / 859, 100 * 579 / 859], atol=0.5)
 
 
@@ -95,11 +83,11 @@ def test_intervals_of_directly_measured_tables_hold_at_least_95_in_100(
     Intervals of half the width would hold 67 in 100, and pass for a cell with a probability of 7e-5.
     """
     of = plan(tables, "0.2")
-    exact = percentages_of(released(plan(tables)), table, within=within, missing=missing)["percent"]
+    exact = percentages_of(released(plan(tables), COUNTS), table, within=within, missing=missing)["percent"]
     held = np.zeros(len(exact), dtype=int)
     widths = np.zeros(len(exact))
     for _ in range(RELEASES):
-        frame = percentages_of(released(of), table, within=within, missing=missing)
+        frame = percentages_of(released(of, COUNTS), table, within=within, missing=missing)
         held += ((frame["low"] <= exact) & (exact <= frame["high"])).to_numpy()
         widths += (frame["high"] - frame["low"]).to_numpy() / RELEASES
     for each in held:
@@ -109,7 +97,7 @@ def test_intervals_of_directly_measured_tables_hold_at_least_95_in_100(
 
 def test_intervals_hold_where_a_group_is_less_noisy_than_its_cells() -> None:
     """The group may have been measured in other tables too, which are not known here."""
-    result = released(plan([["town", "answer"]], "1"))
+    result = released(plan([["town", "answer"]], "1"), COUNTS)
     frame = percentages_of(result, ["town", "answer"], within=["town"])
     group = np.repeat(result.tables["town", "answer"].groupby("town")["estimate"].sum().to_numpy(), 3)
     wide = (frame["high"] - frame["low"]) / 100 * group
@@ -222,7 +210,7 @@ def test_tables_with_means_have_percentages_of_their_counts() -> None:
 
 
 def test_what_has_no_percentages_is_refused() -> None:
-    result = released(plan([["town", "answer"], ["change"]], "1"))
+    result = released(plan([["town", "answer"], ["change"]], "1"), COUNTS)
     for table, within, message in (
         (["town", "change"], [], "no table of these columns was published: town, change; published are: town × ans"),
         ([], [], "no table"),
@@ -246,7 +234,7 @@ def test_what_has_no_percentages_is_refused() -> None:
 
 def test_the_command_prints_and_writes_percentages(tmp_path: Path) -> None:
     file, output = tmp_path / "r.zip", tmp_path / "p.csv"
-    file.write_bytes(pack(released(plan([["town", "answer"]]))))
+    file.write_bytes(pack(released(plan([["town", "answer"]]), COUNTS)))
     call = ["percentages", str(file), "town", "answer", "--within", "town", "--without-missing"]
     printed = CliRunner().invoke(main, [*call, "-o", str(output)])
     assert printed.exit_code == 0, printed.output

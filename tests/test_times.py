@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-import json
 import zipfile
 from functools import cache
 from importlib.metadata import version
@@ -20,7 +19,7 @@ from dpengine.bundle import report
 from dpengine.bundle.write import pack
 from dpengine.release import true_counts
 from dpengine.spec import notation
-from tests.bundles import members_of, with_portals, zipped
+from tests.bundles import manifest_in, members_of, with_portals, zipped
 
 TRIPS = pa.table(
     {
@@ -150,10 +149,9 @@ def test_the_version_of_the_clocks_is_stated_where_a_plan_has_a_zone_and_only_th
     made = with_columns_in_zones(zoned)
     assert made.manifest["software"].get("tzdata") == (None if zoned == "none" else version("tzdata"))
     members = members_of(made.bundle)
-    manifest = json.loads(members["manifest.json"])
-    manifest["software"] = {name: each for name, each in manifest["software"].items() if name != "tzdata"}
-    manifest["software"] |= {} if stated is None else {"tzdata": stated}
-    members["manifest.json"] = json.dumps(manifest).encode()
+    with manifest_in(members) as manifest:
+        manifest["software"] = {name: each for name, each in manifest["software"].items() if name != "tzdata"}
+        manifest["software"] |= {} if stated is None else {"tzdata": stated}
     forged = zipped(with_portals(members))
     if fits:
         assert dpe.verify(forged)["software"].get("tzdata") == stated

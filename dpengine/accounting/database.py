@@ -35,6 +35,7 @@ _SECRETS = ["password", "sslpassword"]  # options of an address that must not be
 
 _UNUSABLE = mark("The ledger cannot be used")
 _DAMAGED = mark("it is damaged; restore it from an intact backup")
+_NO_LEDGER = mark("it is damaged, or is no ledger; restore it from an intact backup, or name another place")
 _BUSY = mark(
     "another process has held it for too long; try again, and if that does not help, end the program that holds it"
 )
@@ -49,8 +50,8 @@ _REASONS = {
         "it cannot be opened; check that it is a file, and that this account may write to it and to its folder"
     ),
     "SQLITE_CORRUPT": _DAMAGED,
-    "SQLITE_NOTADB": mark("it is damaged, or is no ledger; restore it from an intact backup, or name another place"),
-    "SQLITE_ERROR": mark("it is damaged, or is no ledger; restore it from an intact backup, or name another place"),
+    "SQLITE_NOTADB": _NO_LEDGER,
+    "SQLITE_ERROR": _NO_LEDGER,
 }
 # The same reasons by PostgreSQL's error codes (its manual, appendix A).
 _REASONS |= {
@@ -84,33 +85,41 @@ class Store:
         self._turn: AbstractContextManager[Any] = nullcontext()
         with plain_errors():
             address = address_of(url)
-            if address.get_backend_name() != "sqlite":
-                engine = sa.create_engine(address, pool_pre_ping=True)
-                if address.get_backend_name() == "postgresql":
-                    _prepare_connections(engine)
-                # A reader must see one snapshot in all its selects; a writer what the last one committed.
-                self._begin_read = engine.execution_options(isolation_level="REPEATABLE READ").begin
-                self._begin_write = engine.execution_options(isolation_level="READ COMMITTED", **_WRITES).begin
-                weakref.finalize(self, engine.dispose)
-                fresh = True
-            elif fresh := _in_memory(address):
-                connection = _memory_engine().connect()
-                self._begin_read = self._begin_write = partial(_begin, connection)
-                self._turn = threading.Lock()
-                weakref.finalize(self, connection.close)
+            is_file = address.get_backend_name() == "sqlite" and not _in_memory(address)
+            if is_file:
+                self._open_file(Path(str(address.database)).absolute(), build, refusal)
+            elif _in_memory(address):
+                self._open_memory()
             else:
-                path = Path(str(address.database)).absolute()
-                if not path.exists():
-                    if refusal is not None:
-                        raise refusal
-                    self.begun = _create_file(path, build)
-                engine = _file_engine(path)
-                self._begin_read, self._begin_write = engine.begin, engine.execution_options(**_WRITES).begin
-        if fresh:
+                self._open_server(address)
+        if not is_file:
             with self.writing() as connection:
                 if connection.dialect.name == "postgresql":  # of several programs that start at once, one builds
                     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_BUILD_LOCK)))
                 self.begun = build(connection, refusal)
+
+    def _open_file(self, path: Path, build: Build, refusal: LedgerError | None) -> None:
+        if not path.exists():
+            if refusal is not None:
+                raise refusal
+            self.begun = _create_file(path, build)
+        engine = _file_engine(path)
+        self._begin_read, self._begin_write = engine.begin, engine.execution_options(**_WRITES).begin
+
+    def _open_memory(self) -> None:
+        connection = _memory_engine().connect()
+        self._begin_read = self._begin_write = partial(_begin, connection)
+        self._turn = threading.Lock()
+        weakref.finalize(self, connection.close)
+
+    def _open_server(self, address: sa.URL) -> None:
+        engine = sa.create_engine(address, pool_pre_ping=True)
+        if address.get_backend_name() == "postgresql":
+            _prepare_connections(engine)
+        # A reader must see one snapshot in all its selects; a writer what the last one committed.
+        self._begin_read = engine.execution_options(isolation_level="REPEATABLE READ").begin
+        self._begin_write = engine.execution_options(isolation_level="READ COMMITTED", **_WRITES).begin
+        weakref.finalize(self, engine.dispose)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:

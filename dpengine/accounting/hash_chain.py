@@ -2,34 +2,31 @@
 
 Each charge carries a SHA-256 over the hash of the charge before it and its own fields; the meta row carries the last
 hash. Caps, and rules and requests of approval, may change, so they are sealed as a whole under the ledger's key. One
-chain seals the charges of all owners; a `Book` shows those of one.
+chain seals the charges of all owners; a `Book` (`accounting.book`) shows those of one.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import secrets
 import threading
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import sqlalchemy as sa
 
 from dpengine.accounting import schema, witness
-from dpengine.accounting.amount import over_cap, total
 from dpengine.accounting.approval import records
-from dpengine.accounting.entry import Entry, Resemblance, same_name
+from dpengine.accounting.book import Book
 from dpengine.accounting.witness import Seen
 from dpengine.errors import LedgerError
 from dpengine.exact import ratio_text
-from dpengine.translation.catalogue import _, mark, some_of
+from dpengine.translation.catalogue import _, mark
 
 __all__ = [
-    "Book", "add_charge", "add_payload", "add_sketch", "build", "check_continues", "keyed", "lost", "named_key",
+    "add_charge", "add_payload", "add_sketch", "build", "check_continues", "keyed", "lost", "named_key",
     "payload_of", "read", "reseal", "secret_of", "set_cap", "sketch_of", "state_of", "verify",
 ]  # fmt: skip
 
@@ -43,91 +40,6 @@ _SEALED = [column.name for column in schema.charges.columns if column.name not i
 MAX_REMEMBERED = 4  # ledgers of this process whose charges are remembered
 _checked: dict[bytes, tuple[list[sa.Row[Any]], bytes]] = {}  # by the ledger's key: charges, and the hash of the last
 _lock = threading.Lock()
-
-
-@dataclass(frozen=True, slots=True)
-class Book:
-    """A consistent, chain-verified snapshot of the charges, caps, rules and requests of one owner.
-
-    `entries` is the number of charges of all owners and `head` the hash of the last one: a write needs them to continue
-    the chain.
-    """
-
-    owner: str
-    charges: tuple[sa.Row[Any], ...]
-    caps: dict[str, Fraction]
-    rules: frozenset[str]
-    requests: tuple[sa.Row[Any], ...]
-    entries: int
-    head: bytes
-    version: int
-
-    def pool(
-        self, dataset: str, fingerprint: bytes | None = None, alike: Collection[Resemblance] = ()
-    ) -> tuple[set[str], list[sa.Row[Any]]]:
-        """Return all names and charges that are linked, directly or through others, to this name or this data.
-
-        Charges are linked by a name, by the same data, and by data that was recognised as a near copy. `alike` are
-        charges that this data resembles.
-        """
-        spellings, prints = {same_name(dataset)}, {fingerprint}
-        numbers = {row.number for row in map(self.named, (each.release_id for each in alike)) if row is not None}
-        copies = {row.number: _shared(row) for row in self.charges if row.recognised}
-        linked: list[sa.Row[Any]] = []
-        while True:
-            charges = [
-                row for row in self.charges
-                if same_name(row.dataset) in spellings or row.fingerprint in prints or row.number in numbers
-                or numbers & copies.get(row.number, set())
-            ]  # fmt: skip
-            if len(charges) == len(linked):
-                return {dataset, *(row.dataset for row in linked)}, linked
-            linked = charges
-            spellings |= {same_name(row.dataset) for row in linked}
-            prints |= {row.fingerprint for row in linked}
-            numbers |= {row.number for row in linked}.union(*(copies.get(row.number, ()) for row in linked))
-
-    def entry(self, charge: sa.Row[Any]) -> Entry:
-        """Return a charge as an entry of the history."""
-        return Entry(
-            charge.release_id, charge.dataset, charge.created, Fraction(charge.epsilon), charge.title, charge.summary,
-            schema.kind_of(charge), tuple(self.recognised(charge)),
-        )  # fmt: skip
-
-    def recognised(self, charge: sa.Row[Any]) -> list[Resemblance]:
-        """Return the earlier charges that this one resembled when it was made."""
-        named = {row.number: row for row in self.charges}
-        return [
-            Resemblance(named[entry].release_id, named[entry].dataset, overlap, other)
-            for entry, overlap, other in _recognised(charge)
-        ]
-
-    def cap(self, names: set[str]) -> Fraction | None:
-        """Return the smallest cap set on any of these names; None if there is none."""
-        alike = {same_name(name) for name in names}
-        return min((cap for name, cap in self.caps.items() if same_name(name) in alike), default=None)
-
-    def refuse_over_cap(
-        self, dataset: str, fingerprint: bytes, epsilon: Fraction, alike: Collection[Resemblance]
-    ) -> None:
-        """Raise `BudgetError` if a charge of ε would pass the cap that binds, by the name for which it was set."""
-        names, charges = self.pool(dataset, fingerprint, alike)
-        cap, spent = self.cap(names), total(charges)
-        if cap is None or spent + epsilon <= cap:
-            return
-        binding = {same_name(name) for name, each in self.caps.items() if each == cap}
-        named = next((name for name in (dataset, *sorted(names)) if same_name(name) in binding), dataset)
-        others = some_of(repr(name) for name in sorted(names) if same_name(name) != same_name(named))
-        raise over_cap(named, epsilon, spent, cap, others, alike)
-
-    def published(self, fingerprint: bytes, plan_id: str) -> sa.Row[Any] | None:
-        """Return the charge for this plan on this data; None if there is none."""
-        wanted = (fingerprint, plan_id)
-        return next((row for row in self.charges if (row.fingerprint, row.plan_key) == wanted), None)
-
-    def named(self, release_id: str) -> sa.Row[Any] | None:
-        """Return the charge with this id; None if there is none."""
-        return next((row for row in self.charges if row.release_id == release_id), None)
 
 
 def read(connection: sa.Connection, secret: bytes, owner: str) -> Book:
@@ -186,10 +98,8 @@ def secret_of(connection: sa.Connection) -> bytes:
 
 def set_cap(connection: sa.Connection, book: Book, secret: bytes, dataset: str, cap: Fraction) -> None:
     """Set the cap of one dataset of the book's owner, in place of an earlier cap under any spelling of its name."""
-    table = schema.caps
-    replaced = [name for name in book.caps if same_name(name) == same_name(dataset)]
-    connection.execute(sa.delete(table).where(table.c.owner == book.owner, table.c.dataset.in_(replaced)))
-    connection.execute(sa.insert(table).values(dataset=dataset, cap=ratio_text(cap), owner=book.owner))
+    schema.forget(connection, schema.caps, book.owner, dataset, book.caps)
+    connection.execute(sa.insert(schema.caps).values(dataset=dataset, cap=ratio_text(cap), owner=book.owner))
     reseal(connection, secret)
 
 
@@ -329,16 +239,6 @@ def verify(connection: sa.Connection) -> Seen:
 def keyed(secret: bytes, *parts: bytes | str) -> bytes:
     """Return the HMAC-SHA256 of a list of parts under the ledger's key."""
     return hmac.digest(secret, _framed(*parts), "sha256")
-
-
-def _recognised(charge: sa.Row[Any]) -> list[tuple[int, float, bool]]:
-    """Return number, overlap, and whether other people were stated, of each charge that this one resembled."""
-    resemblances = json.loads(charge.recognised) if charge.recognised else []
-    return [(int(each["number"]), float(each["overlap"]), bool(each["other_people"])) for each in resemblances]
-
-
-def _shared(charge: sa.Row[Any]) -> set[int]:
-    return {entry for entry, _overlap, other_people in _recognised(charge) if not other_people}
 
 
 def _framed(*parts: object) -> bytes:

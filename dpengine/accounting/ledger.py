@@ -31,9 +31,9 @@ from dpengine.accounting import hash_chain, ledger_access, recognition
 from dpengine.accounting.amount import check_texts, read_amount, total
 from dpengine.accounting.approval import records
 from dpengine.accounting.approval.desk import Approvals
+from dpengine.accounting.book import Book
 from dpengine.accounting.drawing import LAST_STAGE, Kept, drawn, signals_deferred
 from dpengine.accounting.entry import Charge, Entry, Outcome, Resemblance, same_name
-from dpengine.accounting.hash_chain import Book
 from dpengine.accounting.ledger_access import LedgerAccess
 from dpengine.accounting.sketch import Sketch
 from dpengine.errors import BudgetError, LedgerError

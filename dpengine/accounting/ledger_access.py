@@ -11,8 +11,8 @@ import sqlalchemy as sa
 
 from dpengine.accounting import hash_chain, witness
 from dpengine.accounting.amount import check_texts
+from dpengine.accounting.book import Book
 from dpengine.accounting.database import Store, public_address
-from dpengine.accounting.hash_chain import Book
 from dpengine.accounting.upgrade import upgrade
 from dpengine.accounting.witness import Seen
 

@@ -14,8 +14,8 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from dpengine.accounting import hash_chain
+from dpengine.accounting.book import Book
 from dpengine.accounting.entry import Resemblance
-from dpengine.accounting.hash_chain import Book
 from dpengine.accounting.sketch import Sketch, resemblance
 from dpengine.errors import LedgerError
 from dpengine.translation.catalogue import _

@@ -8,6 +8,7 @@ lack stays NULL, and their hash stays as it was sealed. `kind_of` infers a kind 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -16,14 +17,14 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateTable
 
 from dpengine.accounting.database import locked
-from dpengine.accounting.entry import Kind
+from dpengine.accounting.entry import Kind, same_name
 from dpengine.errors import LedgerError
 from dpengine.translation.catalogue import _
 
 __all__ = [
-    "VERSION", "all_tables", "caps", "caps_of", "charges", "charges_of", "has_meta", "keys", "kind_of", "lacks", "meta",
-    "only_meta", "payloads", "requests", "requests_of", "rules", "rules_of", "sketches", "sqlite_statements",
-    "version_of",
+    "VERSION", "all_tables", "caps", "caps_of", "charges", "charges_of", "forget", "has_meta", "keys", "kind_of",
+    "lacks", "meta", "only_meta", "payloads", "requests", "requests_of", "rules", "rules_of", "sketches",
+    "sqlite_statements", "version_of",
 ]  # fmt: skip
 
 VERSION = 4
@@ -195,6 +196,12 @@ def requests_of(connection: sa.Connection, version: int) -> list[sa.Row[Any]]:
     if lacks(version, requests):
         return []
     return list(connection.execute(_SELECT_REQUESTS))
+
+
+def forget(connection: sa.Connection, table: sa.Table, owner: str, dataset: str, known: Iterable[str]) -> None:
+    """Delete the cap or rule of an owner's dataset, under all of the `known` spellings of its name."""
+    spellings = [name for name in known if same_name(name) == same_name(dataset)]
+    connection.execute(sa.delete(table).where(table.c.owner == owner, table.c.dataset.in_(spellings)))
 
 
 def kind_of(charge: sa.Row[Any]) -> Kind:

@@ -8,7 +8,7 @@ all that is measured of amounts, quantiles, levels and distinct persons, and rep
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -71,20 +71,27 @@ def _noise(epsilon: Fraction) -> Check:
 
 def _choices(epsilon: Fraction, mechanism: Mechanism, monotone: bool) -> Check:
     """Enumerate three scores from 0 to 2 and every way in which one person may move them."""
-    worst, cases = 0.0, 0
-    steps = (0, 1) if monotone else (-1, 0, 1)
-    for scores in product(range(3), repeat=3):
-        here = _chances(scores, epsilon, mechanism, monotone)
-        for step in product(steps, repeat=3):
-            moved = tuple(score + each for score, each in zip(scores, step, strict=True))
-            there = _chances(moved, epsilon, mechanism, monotone)
-            worst, cases = max(worst, float(np.abs(np.log(here / there)).max())), cases + 1
+
+    def pairs() -> Iterator[tuple[Floats, Floats]]:
+        steps = (0, 1) if monotone else (-1, 0, 1)
+        for scores in product(range(3), repeat=3):
+            here = _chances(scores, epsilon, mechanism, monotone)
+            for step in product(steps, repeat=3):
+                moved = tuple(score + each for score, each in zip(scores, step, strict=True))
+                yield here, _chances(moved, epsilon, mechanism, monotone)
+
     what = (
         _("{mechanism}, scores that move alike: log of the largest ratio", mechanism=_(mechanism.value))
         if monotone
         else _("{mechanism}: log of the largest ratio", mechanism=_(mechanism.value))
     )
-    return Check(what, epsilon, worst, cases)
+    return Check(what, epsilon, *_largest_ratio(pairs()))
+
+
+def _largest_ratio(pairs: Iterable[tuple[Floats, Floats]]) -> tuple[float, int]:
+    """Return the log of the largest ratio of any probability in pairs of distributions, and the number of pairs."""
+    ratios = [float(np.abs(np.log(here / there)).max()) for here, there in pairs]
+    return max(ratios), len(ratios)
 
 
 def _chances(
@@ -95,12 +102,15 @@ def _chances(
 
 def _far_scores(epsilon: Fraction) -> Check:
     """Check float scores that are large compared with their sensitivity: reading them must not round."""
-    worst, cases = 0.0, 0
-    for high, step in ((1e12 + 4.75, 0.5), (1e14 + 499.75, 0.5), (1e17, 16.0), (2.0**60, 256.0)):
-        pairs = [(high, high + step, high), (high, high, high + step)]
-        here, there = (_chances(pair, epsilon, Mechanism.PERMUTE_AND_FLIP, False, step) for pair in pairs)
-        worst, cases = max(worst, float(np.abs(np.log(here / there)).max())), cases + 1
-    return Check(_("choices by scores far from 0: log of the largest ratio"), epsilon, worst, cases)
+
+    def chances(scores: tuple[object, ...], step: float) -> Floats:
+        return _chances(scores, epsilon, Mechanism.PERMUTE_AND_FLIP, False, step)
+
+    pairs = (
+        (chances((high, high + step, high), step), chances((high, high, high + step), step))
+        for high, step in ((1e12 + 4.75, 0.5), (1e14 + 499.75, 0.5), (1e17, 16.0), (2.0**60, 256.0))
+    )
+    return Check(_("choices by scores far from 0: log of the largest ratio"), epsilon, *_largest_ratio(pairs))
 
 
 def _parts(epsilon: Fraction, way: str) -> Check:

@@ -91,14 +91,13 @@ class Neighbours:
 
     def _cost(self, measured: Measurements, person: Iterable[Row]) -> Fraction:
         with_person = self._counts(person)
-        moved = (np.abs(self._exact(one, self.without) - self._exact(one, with_person)) for one in measured.marginals)
-        costs = (
-            int(each.sum()) / one.allocation.scale_in_units for each, one in zip(moved, measured.marginals, strict=True)
-        )
-        audit = measured.audit.epsilon if measured.audit else Fraction(0)
-        choices = [choice.epsilon for choice in measured.choices]
-        choices += [self._cost_of_choice(*each) for each in self._contests(measured, with_person)]
-        return sum(costs, audit) + sum(choices, Fraction(0))
+        costs = [measured.audit.epsilon] if measured.audit else []
+        for one in measured.marginals:
+            moved = np.abs(self._exact(one, self.without) - self._exact(one, with_person))
+            costs.append(int(moved.sum()) / one.allocation.scale_in_units)
+        costs += [choice.epsilon for choice in measured.choices]
+        costs += [self._cost_of_choice(*each) for each in self._contests(measured, with_person)]
+        return sum(costs, Fraction(0))
 
     def _exact(self, one: Measurement, counts: Sequence[Ints]) -> Ints:
         """Return the exact counts of what was measured, in the same cells, from `counts` of the requested tables."""

@@ -18,8 +18,9 @@ from dpengine.exact import exact_text
 from dpengine.measure.strategy import decide
 from dpengine.results.published_columns import measures
 from dpengine.results.spans import decimals_of
+from dpengine.spec.counted_wording import counted_how
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import counted_how, headings_of, name_of, people
+from dpengine.spec.wording import headings_of, name_of, people
 from dpengine.translation.catalogue import day, localised, number
 
 if TYPE_CHECKING:

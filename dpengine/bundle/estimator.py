@@ -7,7 +7,7 @@ from enum import StrEnum
 from dpengine.marginals.plan_model import modelled
 from dpengine.spec.plan import Plan
 
-__all__ = ["Estimator", "estimator"]
+__all__ = ["Estimator", "estimator", "is_adaptive"]
 
 
 class Estimator(StrEnum):
@@ -26,9 +26,16 @@ def estimator(plan: Plan) -> Estimator:
     The plan alone decides. So `verify` need not load the strategies, which draw noise.
     """
     plan = plan.finest
+    if not is_adaptive(plan):
+        return Estimator.LEAST_SQUARES
     if plan.in_parts:
         one = len(plan.ranged) == 1 and not plan.resolution.levels and modelled(plan) is None
         return Estimator.TOGETHER if one else Estimator.PARTS
-    if plan.strategy == "adaptive" and plan.ranged:
-        return Estimator.BOXES
-    return Estimator.MODEL if plan.strategy == "adaptive" and not plan.resolution.levels else Estimator.LEAST_SQUARES
+    return Estimator.BOXES if plan.ranged else Estimator.MODEL
+
+
+def is_adaptive(plan: Plan) -> bool:
+    """Return whether more is measured for `plan` than whole tables: private choices for a model, or boxes of cells."""
+    plan = plan.finest
+    only_levels = bool(plan.resolution.levels) and not plan.ranged and not plan.in_parts
+    return plan.strategy == "adaptive" and not only_levels

@@ -34,9 +34,10 @@ from dpengine.estimate.model_intervals import mean_errors
 from dpengine.marginals.measurement import FoundKeys
 from dpengine.results.result import Result
 from dpengine.results.views.published import PublishedTables
+from dpengine.spec.counted_wording import counted_noun
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import counted_noun, heading_of, people, words_in_files
+from dpengine.spec.wording import heading_of, people, words_in_files
 from dpengine.translation.catalogue import _, number
 
 __all__ = ["column_entries", "entries_of_tables", "model_errors", "reading_entries", "synthetic_entry"]

@@ -13,9 +13,9 @@ from dpengine.array_types import Columns
 from dpengine.bundle.estimator import estimator
 from dpengine.bundle.manifest_wording import ALL_ROWS, COUNTED_APART, KEPT_ROWS, SCHEMA_VERSION, WORDINGS, Wording
 from dpengine.exact import exact_text
+from dpengine.spec.counted_wording import persons_counted, unit_in_words
 from dpengine.spec.domain import Amount
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import persons_counted, unit_in_words
 from dpengine.translation.catalogue import ENGLISH, _, mark, speaking
 
 __all__ = [

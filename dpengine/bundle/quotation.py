@@ -12,12 +12,13 @@ from dpengine.charts.forms import makes_spans
 from dpengine.exact import exact_text
 from dpengine.results.published_columns import Measure
 from dpengine.results.spans import MAX_WIDTH, decimals_of
+from dpengine.spec.counted_wording import counted_noun
 from dpengine.spec.declared import changed
 from dpengine.spec.domain import Column
 from dpengine.spec.numeric.number import Number
 from dpengine.spec.plan import Plan
 from dpengine.spec.time_column import HOURS, Time
-from dpengine.spec.wording import counted_noun, shown_labels
+from dpengine.spec.wording import shown_labels
 from dpengine.translation.catalogue import _, day, localised, mark, number, some_of
 
 __all__ = ["citation", "quotation", "quotation_of_several", "release_in_words"]
@@ -69,33 +70,48 @@ def quotation_of_several(
     >>> quotation_of_several(plan, (-12.0, -16.2, -8.1), {"sex": "f"}, minus={"sex": "m"}, relative=True)
     'People, sex: f, compared with sex: m: 12.0 % less (95 % interval: 8.1 % to 16.2 % less)'
     """
-    amount, everybody = mean or sum, _("all {unit}", unit=counted_noun(plan))
-    what = counted_noun(plan)
-    if amount is not None:
-        heading = plan.column(amount).heading
-        what = _("mean {column}", column=heading) if mean else _("sum of {column}", column=heading)
-    cells = _cells_in_words(plan, where)
-    what = f"{what}, {cells or everybody}" if cells or amount else everybody
+    what = _number_in_words(plan, where, mean, sum)
     if of is not None:
-        what = _("{what}, in percent of {group}", what=what, group=_cells_in_words(plan, of) or everybody)
-    others = since or (None if minus is None else _cells_in_words(plan, minus) or everybody)
+        what = _("{what}, in percent of {group}", what=what, group=_group_in_words(plan, of))
+    others = since or (None if minus is None else _group_in_words(plan, minus))
     if relative:
         return _relative_in_words(_("{what}, compared with {others}", what=what, others=others), numbers)
     if others is not None:
-        same = {
-            (True, False): mark("{what}, minus the same number for {others}"),
-            (False, False): mark("{what}, minus the same percentage for {others}, in percentage points"),
-            (True, True): mark("{what}, minus the same number in {others}"),
-            (False, True): mark("{what}, minus the same percentage in {others}, in percentage points"),
-        }
-        what = _(same[of is None, bool(since)], what=what, others=others)
-    counted = of is None and amount is None
+        what = _(_MINUS[of is None, bool(since)], what=what, others=others)
+    counted = of is None and mean is None and sum is None
     _value, low, high = numbers
     form = "," if counted else f",.{decimals_of(high - low)}f"
     written = ["–" if each != each else number(int(each) if counted else each, form) for each in numbers]
     widest = 100.0 if of is not None else float(plan.amount(mean).high - plan.amount(mean).low) if mean else None
     noisy = low <= 0 < high if widest is None else high - low > MAX_WIDTH * widest
     return _quoted(what, written, noisy=noisy and others is None, counted=counted)
+
+
+# By whether it is a number, and whether the other one is that of an earlier release.
+_MINUS = {
+    (True, False): mark("{what}, minus the same number for {others}"),
+    (False, False): mark("{what}, minus the same percentage for {others}, in percentage points"),
+    (True, True): mark("{what}, minus the same number in {others}"),
+    (False, True): mark("{what}, minus the same percentage in {others}, in percentage points"),
+}
+
+
+def _number_in_words(plan: Plan, where: Mapping[str, str | Sequence[str]], mean: str | None, sum: str | None) -> str:
+    """Name the number of people, or the mean or the sum of an amount, in the chosen cells."""
+    if mean is not None:
+        what = _("mean {column}", column=plan.column(mean).heading)
+    elif sum is not None:
+        what = _("sum of {column}", column=plan.column(sum).heading)
+    elif not where:
+        return _group_in_words(plan, where)
+    else:
+        what = counted_noun(plan)
+    return f"{what}, {_group_in_words(plan, where)}"
+
+
+def _group_in_words(plan: Plan, chosen: Mapping[str, str | Sequence[str]]) -> str:
+    """Name the people in the chosen cells, or all of them."""
+    return _cells_in_words(plan, chosen) or _("all {unit}", unit=counted_noun(plan))
 
 
 def _relative_in_words(what: str, numbers: tuple[float, float, float]) -> str:

@@ -14,8 +14,8 @@ from typing import Any
 from dpengine.bundle.promises import readable_slug
 from dpengine.results.result import Result
 from dpengine.spec import strict_yaml
+from dpengine.spec.counted_wording import persons_counted
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import persons_counted
 from dpengine.translation.catalogue import ENGLISH, speaking
 
 __all__ = ["draft_entry"]

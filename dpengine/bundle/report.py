@@ -28,19 +28,10 @@ from dpengine.charts.style import join_names, shorten
 from dpengine.marginals.measurement import QUANTILES, SEARCH
 from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result
+from dpengine.spec.counted_wording import counted_how, counted_noun, rows_counted
 from dpengine.spec.domain import Amount, Category, Date, Number, Time, zones_of
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import (
-    KINDS,
-    counted_how,
-    counted_noun,
-    heading_of,
-    people,
-    percent,
-    rows_counted,
-    shown_labels,
-    sure,
-)
+from dpengine.spec.wording import KINDS, heading_of, people, percent, shown_labels, sure
 from dpengine.translation.catalogue import _, day, language, localised, mark, number, plural, speaking
 from dpengine.version import VERSION
 

@@ -23,9 +23,10 @@ from dpengine.charts.levels import level_table, level_tree
 from dpengine.results.published_columns import NUMBERS, Measure, measures, number_columns, published_name
 from dpengine.results.result import Result
 from dpengine.results.spans import Span
+from dpengine.spec.counted_wording import counted_how
 from dpengine.spec.domain import Column
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import counted_how, heading_of, people, shown_labels
+from dpengine.spec.wording import heading_of, label_words, people
 from dpengine.translation.catalogue import _, number
 
 __all__ = ["count_texts", "measure_texts", "script_json", "table_values"]
@@ -162,7 +163,7 @@ def _levels(result: Result, table: Columns) -> Markup | None:
 
 def _in_words(column: Column, labels: Iterable[str]) -> list[str]:
     """Return what readers see for each of the labels of a column."""
-    words = dict(zip(column.labels, shown_labels(column), strict=True))
+    words = label_words(column)
     return [words[label] for label in labels]
 
 

@@ -43,18 +43,18 @@ from dpengine.array_types import Columns, Floats
 from dpengine.bundle.archive import Archive, Source, opened
 from dpengine.bundle.checks import sizes
 from dpengine.bundle.checks.cross_check import CrossCheck
-from dpengine.bundle.checks.portal_check import wrong_portals
-from dpengine.bundle.checks.price_check import (
+from dpengine.bundle.checks.expected_widths import (
     EXACT_SINCE,
     amount_widths,
     exactly_known,
     level_half_widths,
-    measured_columns,
     model_bounds,
     tables_of_boxes,
     tables_of_model,
-    wrong_prices,
 )
+from dpengine.bundle.checks.measurement_check import measured_columns
+from dpengine.bundle.checks.portal_check import wrong_portals
+from dpengine.bundle.checks.price_check import wrong_prices
 from dpengine.bundle.checks.strategy_check import is_stated
 from dpengine.bundle.estimator import Estimator, estimator
 from dpengine.bundle.found_file import searches_in
@@ -163,25 +163,27 @@ def _examined(members: Archive, *, apart: bool) -> tuple[dict[str, Any], dict[st
     if "plan.yaml" not in members:
         raise ReleaseError(_("{file} is missing", file="plan.yaml"))
     plan, faults = _read_plan(members)
+    if plan is None:
+        checked = read_manifest(members.read("manifest.json", sizes.BASE_BYTES))[1]
+        raise ReleaseError([*faults, *_wrong_contents(members, checked, None)])
     searches: tuple[Search, ...] = ()
-    if plan is not None and plan.finds:
+    if plan.finds:
         try:
             searches = searches_in(members, plan)
             plan = resolve(plan, searches)
         except ReleaseError as error:
             faults += map(str, error.faults)
-    text = members.read("manifest.json", sizes.BASE_BYTES if plan is None else sizes.manifest_bytes(plan))
-    if plan is not None and count_values(text) > sizes.manifest_values(plan):
+    text = members.read("manifest.json", sizes.manifest_bytes(plan))
+    if count_values(text) > sizes.manifest_values(plan):
         raise ReleaseError(_("manifest.json holds more values than that of this plan can"))
     manifest, checked = read_manifest(text)
-    if plan is not None:
-        faults += _wrong_names(members, checked, plan)
-        faults += _broken_promises(manifest, checked, plan)
-        faults += wrong_prices(checked, plan, searches)
+    faults += _wrong_names(members, checked, plan)
+    faults += _broken_promises(manifest, checked, plan)
+    faults += wrong_prices(checked, plan, searches)
     faults += _wrong_contents(members, checked, plan)
-    if plan is not None and checked.schema_version >= 5 and not faults:  # all else is what the manifest says
+    if checked.schema_version >= 5 and not faults:  # all else is what the manifest says
         faults += wrong_portals(members, manifest, plan, apart=apart)
-    if plan is None or faults:
+    if faults:
         raise ReleaseError(faults)
     named = [*(tuple(each.columns) for each in checked.tables), *(tuple(each.columns) for each in checked.measurements)]
     headings = dict(zip(map(name_of, named), map(headings_of(plan), named), strict=True))
@@ -225,14 +227,8 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
     for key in ("guarantee", "domain"):
         entries = promised[key].items()
         wrong += [f"{key} → {name}" for name, value in entries if _differ(manifest[key].get(name), value)]
-    if checked.schema_version < 6 and plan.finds:
+    if checked.schema_version < _first_version(plan):
         wrong.append("schema_version")
-    if checked.schema_version < 7 and any(getattr(column, "affixes", ()) for column in plan.columns):
-        wrong.append("schema_version")
-    if checked.schema_version < 8 and plan.coarser_levels is not None:
-        wrong.append("schema_version")
-    if checked.schema_version < 4 and (plan.tallied or plan.in_parts or plan.associations(())):
-        wrong.append("schema_version")  # no earlier release has these, so none is silent about them
     if ("counted" in manifest) != ("counted" in promised):
         wrong.append("counted")
     if checked.model_error is not None and (
@@ -252,6 +248,17 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
     if [(entry.columns, entry.file, entry.cells, entry.cells_per_person) for entry in checked.tables] != files:
         wrong.append("tables")
     return [_("manifest.json: {where} is not what plan.yaml says", where=where) for where in wrong]
+
+
+def _first_version(plan: Plan) -> int:
+    """Return the first version of manifests of releases of `plan`: no earlier one is silent about what it asks for."""
+    since = {
+        8: plan.coarser_levels is not None,
+        7: any(getattr(column, "affixes", ()) for column in plan.columns),
+        6: bool(plan.finds),
+        4: bool(plan.tallied or plan.in_parts or plan.associations(())),
+    }
+    return max((version for version, asked in since.items() if asked), default=1)
 
 
 def _names_clocks(software: Mapping[str, str], plan: Plan) -> bool:
@@ -276,7 +283,6 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
     damaged: list[str] = []
     files = {} if plan is None else table_files(plan, checked.schema_version)
     tables = {file: table for table, file in files.items()}
-    half_widths = {} if plan is None else _half_widths(checked, plan)
     cross_check = None if plan is None else _cross_check(checked, plan)
     for name in sorted(members, key=lambda name: (name != "synthetic.csv", len(tables.get(name, ())))):
         most = sizes.PROSE_BYTES if plan is None else sizes.file_bytes(plan, name, tables.get(name))
@@ -285,7 +291,7 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
             if cross_check is not None and name == "synthetic.csv":
                 faults += cross_check.add_rows(pieces)
             elif cross_check is not None and name in tables:
-                faults += cross_check.add_table(pieces, name, tables[name], half_widths.get(tables[name]))
+                faults += cross_check.add_table(pieces, name, tables[name])
             pieces.finish()
         except ReleaseError as error:
             damaged += map(str, error.faults)
@@ -309,14 +315,11 @@ def _half_widths(checked: Manifest, plan: Plan) -> dict[Columns, float | Floats]
 
 def _cross_check(checked: Manifest, plan: Plan) -> CrossCheck:
     """Return the comparison of the tables of a bundle with each other and with its rows."""
-    way = estimator(plan)
-    direct, modelled = way is Estimator.LEAST_SQUARES, way is Estimator.MODEL
+    direct = estimator(plan) is Estimator.LEAST_SQUARES
     return CrossCheck(
         plan,
         measured_columns(checked, plan),
-        estimates=direct,
-        modelled=modelled,
-        one_total=modelled or way is Estimator.BOXES,
+        half_widths=_half_widths(checked, plan),
         of_model=tables_of_model(checked, plan),
         of_boxes=tables_of_boxes(checked, plan),
         stated=None if direct else {tuple(entry.columns): entry.half_width_95 for entry in checked.tables},

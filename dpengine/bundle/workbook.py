@@ -24,8 +24,9 @@ from dpengine.exact import exact_text
 from dpengine.results.published_columns import NUMBERS, measures, number_type, published_name
 from dpengine.results.result import EXACT
 from dpengine.results.views.published import PublishedTables
+from dpengine.spec.counted_wording import rows_counted, unit_in_words
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import heading_of, headings_of, people, rows_counted, shown_labels, unit_in_words
+from dpengine.spec.wording import heading_of, headings_of, label_words, people
 from dpengine.translation.catalogue import _, plural
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _write_guide(book: Workbook, published: PublishedTables, release_id: str, na
     row += 1
     sheet.write_string(row, 0, _("Tables"), bold)
     heading_of_table = headings_of(plan)
-    for table in dict.fromkeys((*plan.marginals, ())):
+    for table in plan.published:
         row += 1
         heading = heading_of_table(table)
         if table in names:
@@ -187,7 +188,7 @@ def write_labels(
 ) -> tuple[str, int]:
     """Write the labels of a column in readers' words; return its heading, none of those `of_numbers`, and its width."""
     column = plan.column(name)
-    shown = dict(zip(column.labels, shown_labels(column), strict=True))
+    shown = label_words(column)
     heading = published_name(heading_of(plan, (name,)), of_numbers)
     sheet.write_column(1, place, [shown[str(label)] for label in labels])
     longest = max(map(_letters, (heading, *shown.values())))

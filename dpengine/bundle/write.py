@@ -19,7 +19,6 @@ from contextvars import copy_context
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from dpengine import safe_csv
@@ -29,7 +28,7 @@ from dpengine.bundle.archive import Piece
 from dpengine.bundle.manifest import describe
 from dpengine.bundle.portals.descriptions import json_text
 from dpengine.bundle.promises import parquet_name, table_files
-from dpengine.results.published_columns import header, number_columns
+from dpengine.results.published_columns import cell_codes, header, number_columns
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 
@@ -162,8 +161,8 @@ def _ahead(pieces: Iterable[Piece]) -> Iterator[Piece]:
 def _table(plan: Plan, table: Columns, numbers: Sequence[Any]) -> Iterator[Piece]:
     """Yield a published table as CSV; `numbers` are its columns of numbers as texts."""
     yield safe_csv.header_line(header(plan, table))
-    positions = np.unravel_index(np.arange(plan.cells(table)), plan.shape(table)) if table else ()
-    texts = [safe_csv.label_column(plan.column(name).labels, at) for name, at in zip(table, positions, strict=True)]
+    codes = zip(table, cell_codes(plan, table), strict=True)
+    texts = [safe_csv.label_column(plan.column(name).labels, at) for name, at in codes]
     yield safe_csv.write_rows([*texts, *numbers])
 
 

@@ -11,8 +11,9 @@ from dpengine.array_types import Columns
 from dpengine.charts.drawable import Drawable
 from dpengine.charts.style import escape, line_name, shorten
 from dpengine.results.published_columns import NUMBERS, Measure
+from dpengine.spec.counted_wording import noun
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import noun, shown_labels
+from dpengine.spec.wording import shown_labels
 from dpengine.translation.catalogue import _, mark, number
 
 __all__ = ["ALL", "Cells", "Fixed", "shown_label"]

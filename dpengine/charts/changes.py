@@ -16,7 +16,7 @@ from dpengine.charts.drawing import Drawing
 from dpengine.charts.spans import span_chart
 from dpengine.charts.style import escape, shorten, styled
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import heading_of, shown_labels
+from dpengine.spec.wording import heading_of, label_words
 from dpengine.translation.catalogue import _, number, plural
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class ChangeCells(Cells):
         self.measure, self.digits, self.shown = None, digits, table
         self.name = self.noun = _("change in {number}", number=what)
         self.columns, self.headings = [plan.column(name) for name in table], [heading_of(plan, table)]
-        words = [dict(zip(each.labels, shown_labels(each), strict=True)) for each in self.columns]
+        words = [label_words(each) for each in self.columns]
         first = frame.head(MAX_ROWS)
         rows = first.iloc[:, : len(table)].to_numpy().tolist()
         self.labels = [tuple(", ".join(of[label] for of, label in zip(words, row, strict=True)) for row in rows)]

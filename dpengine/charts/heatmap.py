@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Ints
-from dpengine.charts.style import GREY, SAVED_WIDTH
+from dpengine.charts.style import GREY, SAVED_WIDTH, legend_entry
 from dpengine.translation.catalogue import _, number
 
 __all__ = ["AXIS", "SCALE", "STOPS", "WRITTEN", "Grid", "explain_marks", "noise_marks", "readable_width", "traces"]
@@ -158,15 +158,7 @@ def noise_marks(grid: Grid, dark: bool, number: int = 1) -> dict[str, Any]:
 
 
 def explain_marks(grid: Grid, dark: bool) -> dict[str, Any]:
-    """Return a trace without points, which explains the marks in the legend."""
+    """Return the entry of the legend that explains the marks."""
     symbol = "triangle-ne" if grid.written else "line-ne-open"
-    return {
-        "type": "scatter",
-        "x": [None],
-        "y": [None],
-        "mode": "markers",
-        "marker": {"symbol": symbol, "size": 9, "color": GREY[dark], "line": {"width": 1.2, "color": GREY[dark]}},
-        "name": _("mostly noise"),
-        "hoverinfo": "skip",
-        "showlegend": True,  # a legend of one entry is not drawn unasked
-    }
+    marker = {"symbol": symbol, "size": 9, "color": GREY[dark], "line": {"width": 1.2, "color": GREY[dark]}}
+    return legend_entry(_("mostly noise"), marker) | {"showlegend": True}  # one entry alone is not drawn unasked

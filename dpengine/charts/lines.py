@@ -23,6 +23,7 @@ from dpengine.charts.style import (
     SERIES,
     SYMBOLS,
     category_axis,
+    legend_entry,
     room_below,
     short_name,
     whiskers,
@@ -158,14 +159,4 @@ def _explained(cells: Cells, dark: bool) -> list[dict[str, Any]]:
     if not cells.noisy.any() or cells.columns[0].declared_size > MAX_POINTS:
         return []
     marker = {"symbol": "circle-open", "color": INK[dark], "size": 7, "line": {"width": 1.5, "color": GREY[dark]}}
-    return [
-        {
-            "type": "scatter",
-            "x": [None],
-            "y": [None],
-            "mode": "markers",
-            "marker": marker,
-            "name": _("mostly noise"),
-            "hoverinfo": "skip",
-        }
-    ]
+    return [legend_entry(_("mostly noise"), marker)]

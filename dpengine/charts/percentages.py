@@ -17,8 +17,9 @@ from dpengine.charts.cells import Cells
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.spans import interval_facts, span_chart
 from dpengine.charts.style import escape, shorten, styled
+from dpengine.spec.counted_wording import counted_noun
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import counted_noun, heading_of, shown_labels
+from dpengine.spec.wording import heading_of, label_words
 from dpengine.translation.catalogue import _
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class PercentCells(Cells):
         self.shown = table
         self.columns = [plan.column(name) for name in table]
         self.headings = [heading_of(plan, tuple(table[place] for place in side)) for side in sides]
-        words = [dict(zip(each.labels, shown_labels(each), strict=True)) for each in self.columns]
+        words = [label_words(each) for each in self.columns]
         shown = [[words[label] for label in labels] for words, labels in zip(words, known, strict=True)]
         self.labels = [tuple(map(", ".join, product(*(shown[place] for place in side)))) for side in sides]
         self.short = [list(map(escape, shorten(labels))) for labels in self.labels]

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ACCENT", "CONFIG", "DASHES", "GREY", "GRID", "INK", "NUMBERS_IN_FULL", "SAVED_WIDTH", "SERIES", "SYMBOLS",
-    "apply_style", "category_axis", "crowded", "cut", "escape", "join_names", "line_name", "look", "middle",
-    "noise_pattern", "room_below", "short_name", "shorten", "styled", "whiskers",
+    "apply_style", "category_axis", "crowded", "cut", "escape", "join_names", "legend_entry", "line_name", "look",
+    "middle", "noise_pattern", "room_below", "short_name", "shorten", "styled", "whiskers",
 ]  # fmt: skip
 
 SAVED_WIDTH = 1000
@@ -186,6 +186,12 @@ def whiskers(value: Any, low: Any, high: Any, colour: str, *, thickness: float =
         "thickness": thickness,
         "width": width,
     }
+
+
+def legend_entry(name: str, marker: dict[str, Any]) -> dict[str, Any]:
+    """Return a trace without points, which explains a mark in the legend."""
+    nowhere = {"type": "scatter", "x": [None], "y": [None], "mode": "markers"}
+    return {**nowhere, "marker": marker, "name": name, "hoverinfo": "skip"}
 
 
 def noise_pattern(noisy: bool, dark: bool) -> dict[str, Any]:

@@ -25,7 +25,7 @@ _statuses: list[int] = []
 atexit.register(_end)  # before all that is loaded registers, so that it comes last
 
 from dpengine.cli.commands import main  # noqa: E402
-from dpengine.cli.common import MEANINGS, STATUSES, full_output  # noqa: E402
+from dpengine.cli.output import MEANINGS, STATUSES, full_output  # noqa: E402
 
 __all__ = ["MEANINGS", "STATUSES", "main", "run"]
 

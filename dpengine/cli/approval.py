@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.common import LedgerPart, check_output, faults, json_option, part_options, printable, say, writing
+from dpengine.cli.options import OUTPUT, PATH, LedgerPart, check_output, json_option, part_options
+from dpengine.cli.output import error_entries, exact_or_none, faults, say, say_errors, show_result, writing
 from dpengine.exact import exact_text
 
 if TYPE_CHECKING:
@@ -44,15 +45,14 @@ def require(dataset: str | None, lift: bool, part: LedgerPart, as_json: bool) ->
 
     desk = part.open().approvals
     desk.set_rule(ALL if dataset is None else dataset, needed=not lift)
-    if as_json:
-        click.echo(json.dumps({"needed_for": [None if rule == ALL else rule for rule in desk.rules()]}))
-        return
-    named = [rule or "every dataset" for rule in desk.rules()]
-    say(f"approval is needed for {', '.join(named) if named else 'nothing'}")
+    rules = desk.rules()
+    named = ", ".join(rule or "every dataset" for rule in rules) or "nothing"
+    show_result({"needed_for": [None if rule == ALL else rule for rule in rules]}, f"approval is needed for {named}",
+                as_json=as_json)  # fmt: skip
 
 
 @approval.command()
-@click.argument("plan", type=click.Path(path_type=Path))
+@click.argument("plan", type=PATH)
 @note_option
 @click.option("--other-people", is_flag=True, help="Ask also for what `release --other-people` states.")
 @part_options
@@ -97,8 +97,7 @@ def show(request: str, part: LedgerPart, as_json: bool) -> None:
     left = book.left(sent.dataset)
     frame = predict(Plan.loads(text))
     if as_json:
-        tables = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
-        price = {"left": None if left is None else exact_text(left), "tables": tables}
+        price = {"left": exact_or_none(left), "tables": error_entries(frame)}
         click.echo(json.dumps(_fields(sent) | {"plan": text} | price))
         return
     rest = "no cap is set" if left is None else f"of which {exact_text(left)} is left before"
@@ -108,13 +107,12 @@ def show(request: str, part: LedgerPart, as_json: bool) -> None:
     say(f"ε = {exact_text(sent.epsilon)} from the budget of {sent.dataset}, {rest}")
     if sent.other_people:
         say("with the statement that the table is of other people than earlier ones like it")
-    frame["table"] = frame["table"].map(printable)
-    click.echo(frame.to_string(index=False, float_format=lambda number: f"{number:.4g}"))
+    say_errors(frame)
 
 
 @approval.command()
 @click.argument("plan", metavar="PLAN_OR_REQUEST")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Page to write.")
+@click.option("-o", "--output", type=OUTPUT, required=True, help="Page to write.")
 @part_options
 @json_option
 @faults
@@ -139,29 +137,33 @@ def paper(plan: str, output: Path, part: LedgerPart, as_json: bool) -> None:
     budget = Budget(book.spent(dataset), book.left(dataset), book.history(dataset))
     with speaking(asked.language), writing(output):
         output.write_bytes(approval_paper(asked, predict(asked), budget, request))
-    if as_json:
-        click.echo(json.dumps({"output": output.name}))
-        return
-    say(f"{output.name}: print it for the person who approves")
+    show_result({"output": output.name}, f"{output.name}: print it for the person who approves", as_json=as_json)
 
 
-def _decision(name: str, about: str) -> None:
-    """Add a command that approves or declines a request."""
-
-    @approval.command(name=name, help=about)
-    @click.argument("request")
-    @note_option
-    @part_options
-    @json_option
-    @faults
-    def decide(request: str, note: str, part: LedgerPart, as_json: bool) -> None:
-        desk = part.open().approvals
-        (desk.approve if name == "approve" else desk.decline)(request, _me(), note)
-        _say_state(desk.request(request), as_json)
+@approval.command()
+@click.argument("request")
+@note_option
+@part_options
+@json_option
+@faults
+def approve(request: str, note: str, part: LedgerPart, as_json: bool) -> None:
+    """Approve REQUEST of somebody else: its plan may then be published, once."""
+    desk = part.open().approvals
+    desk.approve(request, _me(), note)
+    _say_state(desk.request(request), as_json)
 
 
-_decision("approve", "Approve REQUEST of somebody else: its plan may then be published, once.")
-_decision("decline", "Decline REQUEST of somebody else.")
+@approval.command()
+@click.argument("request")
+@note_option
+@part_options
+@json_option
+@faults
+def decline(request: str, note: str, part: LedgerPart, as_json: bool) -> None:
+    """Decline REQUEST of somebody else."""
+    desk = part.open().approvals
+    desk.decline(request, _me(), note)
+    _say_state(desk.request(request), as_json)
 
 
 @approval.command()
@@ -193,10 +195,7 @@ def _me() -> Actor:
 
 
 def _say_state(request: Request, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(_fields(request)))
-    else:
-        say(_line(request))
+    show_result(_fields(request), _line(request), as_json=as_json)
 
 
 def _line(request: Request) -> str:

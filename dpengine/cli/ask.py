@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from dpengine.cli.charge import Charging, charge_of, charging_options, say_charge
-from dpengine.cli.common import WRONG_USE, announce_new, faults, finish, json_option, say, stages
+from dpengine.cli.options import PATH, announce_new, json_option
+from dpengine.cli.output import WRONG_USE, faults, finish, say, stages
 from dpengine.exact import exact_text
 
 __all__ = ["ask"]
@@ -19,8 +20,8 @@ STATISTICS = ("count", "proportion", "sum", "mean", "variance", "quantile", "mod
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.argument("table", type=click.Path(path_type=Path), required=False)
+@click.argument("file", type=PATH)
+@click.argument("table", type=PATH, required=False)
 @click.option("--statistic", type=click.Choice(STATISTICS), help="What to ask of a plan's columns.")
 @click.option("--of", multiple=True, metavar="COLUMN|CONDITION",
               help="The column to compute it from; for a proportion, the condition to meet, which may be "
@@ -80,16 +81,10 @@ def ask(  # click hands over one parameter for each argument and option
     from dpengine.sources.open import open_table
 
     ledger = charging.part.open()
-    reached: list[str] = []
     with stages() as show, open_table(table, **charging.reading) as opened:
-
-        def progress(stage: str) -> None:
-            reached.append(stage)
-            show(stage)
-
-        answer = answer_to(opened, question, ledger, other_people=charging.other_people, progress=progress)
+        answer = answer_to(opened, question, ledger, other_people=charging.other_people, progress=show)
     announce_new(ledger)
-    drawn = LAST_STAGE in reached
+    drawn = LAST_STAGE in show.reached
     charge = charge_of(ledger, answer.answer_id) | {"charged": exact_text(question.epsilon) if drawn else "0"}
     if as_json:
         groups = [asdict(group) for group in answer.groups]

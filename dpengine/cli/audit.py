@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from dpengine.cli.common import REFUSED, faults, finish, json_option, stages
+from dpengine.cli.options import json_option
+from dpengine.cli.output import REFUSED, faults, finish, stages
 from dpengine.exact import exact_text
 
 __all__ = ["audit"]
@@ -33,22 +34,23 @@ def audit(epsilon: str, runs: int, jobs: int, ways: tuple[str, ...], as_json: bo
     claimed = publications.claimed_epsilon(epsilon)
     lines: dict[str, list[dict[str, Any]]] = {"exact": [], "shown": []}
     for check in exact_checks.checks(claimed):
-        lines["exact"].append(_audited(check.what, claimed, check.largest, f"{check.cases:,} cases", as_json=as_json))
+        cases = f"{check.cases:,} cases"
+        lines["exact"].append(_line(check.what, claimed, check.largest, cases, holds=check.holds, as_json=as_json))
     for way in ways or publications.WAYS:
         with stages() as show:
             show(f"publishing {2 * runs:,} times, {way}")
             bound = publications.audit_publications(way, claimed, runs, jobs=jobs)
         seen = f"{bound.hits:,} of {runs:,} outputs speak for the person, and {bound.hits_without:,} without"
-        lines["shown"].append(_audited(f"{way}: at least", claimed, bound.least_epsilon, seen, as_json=as_json))
+        what = f"{way}: at least"
+        lines["shown"].append(_line(what, claimed, bound.least_epsilon, seen, holds=bound.holds, as_json=as_json))
     if as_json:
         click.echo(json.dumps(lines))
     if broken := [line["what"] for line in (*lines["exact"], *lines["shown"]) if not line["kept"]]:
         finish([f"more than the ε that is claimed was found: {what}" for what in broken], REFUSED)
 
 
-def _audited(what: str, claimed: Fraction, epsilon: float, seen: str, *, as_json: bool) -> dict[str, Any]:
-    """Print the result of an audit, and whether the claimed ε holds; floats may be off in the ninth digit."""
-    holds = epsilon <= float(claimed) * (1 + 1e-9) + 1e-9
+def _line(what: str, claimed: Fraction, epsilon: float, seen: str, *, holds: bool, as_json: bool) -> dict[str, Any]:
+    """Print the result of an audit, and whether the claimed ε holds; return it for JSON."""
     if not as_json:
         click.echo(f"{'ok    ' if holds else 'BROKEN'}  {what} {epsilon:.4g} of {exact_text(claimed)}  ({seen})")
     return {"what": what, "claimed": exact_text(claimed), "found": epsilon, "seen": seen, "kept": holds}

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.common import LedgerPart, likeness, part_options, reading_options, say
+from dpengine.cli.options import LedgerPart, part_options, reading_options
+from dpengine.cli.output import exact_or_none, likeness, say
 from dpengine.exact import exact_text
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def charge_of(ledger: Ledger, charged_id: str) -> dict[str, Any]:
     return {
         "dataset": entry.dataset,
         "spent": exact_text(ledger.spent(entry.dataset)),
-        "left": None if left is None else exact_text(left),
+        "left": exact_or_none(left),
         "recognised": [asdict(each) for each in entry.recognised],
     }
 

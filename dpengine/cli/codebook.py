@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from dpengine.cli.common import WRONG_USE, check_output, faults, finish, json_option, say, warn, writing
+from dpengine.cli.options import OUTPUT, PATH, check_output, json_option
+from dpengine.cli.output import WRONG_USE, faults, finish, show_result, warn, writing
 
 __all__ = ["codebook"]
 
@@ -15,9 +15,14 @@ ENDINGS = (".json", ".csv", ".xlsx")
 
 
 @click.command()
-@click.argument("source", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True,
-              help="File to write: .json for CSVW-EO, .csv or .xlsx for a sheet to fill in.")  # fmt: skip
+@click.argument("source", type=PATH)
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT,
+    required=True,
+    help="File to write: .json for CSVW-EO, .csv or .xlsx for a sheet to fill in.",
+)
 @json_option
 @faults
 def codebook(source: Path, output: Path, as_json: bool) -> None:
@@ -62,7 +67,5 @@ def codebook(source: Path, output: Path, as_json: bool) -> None:
             content = codebook_file.xlsx_bytes(entries)
     with writing(output):
         output.write_bytes(content)
-    if as_json:
-        click.echo(json.dumps({"output": output.name, "columns": [column.name for column in columns]}))
-        return
-    say(f"{output.name}: {len(columns)} {'column' if len(columns) == 1 else 'columns'}")
+    line = f"{output.name}: {len(columns)} {'column' if len(columns) == 1 else 'columns'}"
+    show_result({"output": output.name, "columns": [column.name for column in columns]}, line, as_json=as_json)

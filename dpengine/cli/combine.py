@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.common import faults, json_option, read_file, say
+from dpengine.cli.options import PATH, json_option, read_file
+from dpengine.cli.output import faults, say
 
 if TYPE_CHECKING:
     from dpengine.spec.plan import Plan
@@ -20,16 +21,14 @@ __all__ = ["combine"]
 
 
 @click.command()
-@click.argument("bundle", type=click.Path(path_type=Path))
+@click.argument("bundle", type=PATH)
 @click.argument("where", nargs=-1, metavar="[COLUMN=LABEL]...")
 @click.option("--of", multiple=True, metavar="COLUMN=LABEL", help="Percentage of the people with it; may be repeated.")
 @click.option("--of-all", is_flag=True, help="Percentage of all people.")
 @click.option(
     "--minus", multiple=True, metavar="COLUMN=LABEL", help="Subtract the same number for this label; may be repeated."
 )
-@click.option(
-    "--since", type=click.Path(path_type=Path), metavar="BUNDLE", help="Subtract the same number in an earlier release."
-)
+@click.option("--since", type=PATH, metavar="BUNDLE", help="Subtract the same number in an earlier release.")
 @click.option("--relative", is_flag=True, help="Give the difference in percent of the number that is subtracted.")
 @click.option("--mean", metavar="AMOUNT", help="The mean of an amount instead of the number of people.")
 @click.option("--sum", metavar="AMOUNT", help="The sum of an amount instead of the number of people.")

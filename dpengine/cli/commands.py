@@ -22,19 +22,11 @@ from dpengine.cli.ask import ask
 from dpengine.cli.audit import audit
 from dpengine.cli.codebook import codebook
 from dpengine.cli.combine import combine
-from dpengine.cli.common import (
-    MEANINGS,
-    faults,
-    json_option,
-    printable,
-    reading_options,
-    say,
-    stages,
-    warn,
-)
 from dpengine.cli.compare import compare
 from dpengine.cli.export import export
 from dpengine.cli.ledger import ledger
+from dpengine.cli.options import PATH, json_option, reading_options
+from dpengine.cli.output import MEANINGS, error_entries, faults, say, say_errors, stages, warn
 from dpengine.cli.percentages import percentages
 from dpengine.cli.release import release
 from dpengine.cli.replicates import replicates
@@ -72,19 +64,9 @@ def main(context: click.Context) -> None:
             stream.reconfigure(errors="backslashreplace")  # a label that the terminal cannot show is escaped
 
 
-main.add_command(ask)
-main.add_command(audit)
-main.add_command(codebook)
-main.add_command(combine)
-main.add_command(compare)
-main.add_command(export)
-main.add_command(ledger)
-main.add_command(percentages)
-main.add_command(release)
-main.add_command(replicates)
-main.add_command(rows_kept)
-main.add_command(settings)
-main.add_command(verify)
+for command in (ask, audit, codebook, combine, compare, export, ledger, percentages, release, replicates, rows_kept,
+                settings, verify):  # fmt: skip
+    main.add_command(command)
 
 
 @contextmanager
@@ -103,11 +85,11 @@ def _clearing_up_on_signals() -> Iterator[None]:
 
 
 @main.command()
-@click.argument("table", type=click.Path(path_type=Path))
+@click.argument("table", type=PATH)
 @click.option(
     "--codebook",
     "book",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="What is publicly known of columns: YAML, CSV, Excel, SPSS, CSVW-EO, Table Schema or DDI.",
 )
@@ -147,7 +129,7 @@ def columns(table: Path, book: Path | None, reading: dict[str, Any], as_json: bo
 
 
 @main.command()
-@click.argument("plan", type=click.Path(path_type=Path))
+@click.argument("plan", type=PATH)
 @click.option("--epsilon", "epsilons", multiple=True, help="Predict at this ε instead of the plan's; may be repeated.")
 @json_option
 @faults
@@ -160,8 +142,8 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
     """
     from dpengine.measure.strategy import decide
     from dpengine.results import predict as prediction
+    from dpengine.spec.counted_wording import found_in_words
     from dpengine.spec.plan import Plan
-    from dpengine.spec.wording import found_in_words
 
     loaded = Plan.load(plan)
     with stages() as show:
@@ -172,17 +154,15 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
     except PlanError as refused:
         warn(f"a release of this plan is refused: {refused}")
     if as_json:
-        rows = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
         finds = {name: exact_text(loaded.epsilon * loaded.column(name).share) for name in loaded.finds}
         price = {"dataset": loaded.dataset, "epsilon": exact_text(loaded.epsilon)} | ({"finds": finds} if finds else {})
-        click.echo(json.dumps(price | {"tables": rows}))
+        click.echo(json.dumps(price | {"tables": error_entries(frame)}))
         return
     budget = f"the budget of {loaded.dataset}"
     say(f"each ε from {budget}" if epsilons else f"ε = {exact_text(loaded.epsilon)} from {budget}")
     if loaded.finds:
         say(found_in_words(loaded))
-    frame["table"] = frame["table"].map(printable)
-    click.echo(frame.to_string(index=False, float_format=lambda number: f"{number:.4g}"))
+    say_errors(frame)
 
 
 @main.command(context_settings={"ignore_unknown_options": True})

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.common import check_output, faults, json_option, read_file, say, writing
+from dpengine.cli.options import OUTPUT, PATH, check_output, json_option, read_file
+from dpengine.cli.output import faults, say, writing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,14 +28,11 @@ MAX_SHOWN = 10  # changes that are printed for each table
 
 
 @click.command()
-@click.argument("before", type=click.Path(path_type=Path))
-@click.argument("after", type=click.Path(path_type=Path))
+@click.argument("before", type=PATH)
+@click.argument("after", type=PATH)
 @click.argument("columns", nargs=-1, metavar="[COLUMN]...")
 @click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="CSV file to write, of all cells, or a page with charts if it ends in .html.",
+    "-o", "--output", type=OUTPUT, help="CSV file to write, of all cells, or a page with charts if it ends in .html."
 )
 @json_option
 @faults
@@ -47,7 +46,7 @@ def compare(before: Path, after: Path, columns: tuple[str, ...], output: Path | 
     import pandas as pd
 
     from dpengine import safe_csv
-    from dpengine.compare import COLUMNS, decimals, largest_first, not_compared
+    from dpengine.compare import COLUMNS, largest_first, not_compared
     from dpengine.compare import compare as compared
     from dpengine.spec.typed_names import table_typed
     from dpengine.spec.wording import name_of
@@ -82,22 +81,31 @@ def compare(before: Path, after: Path, columns: tuple[str, ...], output: Path | 
         changed = largest_first(frame.assign(said=said[name])[frame["beyond_noise"]])
         first = "; those that are largest beside their noise:" if len(changed) > MAX_SHOWN else ""
         say(f"{name}: {len(changed):,} of {len(frame):,} changes are beyond the noise{first}")
-        for each in changed.head(MAX_SHOWN).to_dict("records"):
-            counted = each["number"] == "count"
-            form = f",.{0 if counted else decimals(each['low'], each['high'])}f"
-            old, new = (format(each[name], form) for name in ("before", "after"))
-            change, low, high = (format(each[name], f"+{form}") for name in ("change", "low", "high"))
-            what = each["said"] if counted else f"{each['said']}, {each['number']}"
-            say(f"  {what}: {old} to {new}, a change of {change} ({low} to {high})")
-        if len(changed) > MAX_SHOWN:
-            say(f"  and {len(changed) - MAX_SHOWN:,} more")
+        _say_first(map(_change_in_words, changed.head(MAX_SHOWN).to_dict("records")), len(changed))
     if left_out:
         say("not compared:")
-        for missed in left_out[:MAX_SHOWN]:
-            say(f"  {missed}: {missed.reason}")
-        if len(left_out) > MAX_SHOWN:
-            say(f"  and {len(left_out) - MAX_SHOWN:,} more")
+        _say_first((f"{missed}: {missed.reason}" for missed in left_out), len(left_out))
     say("of cells that did not change, about one in 20 is beyond the noise by chance")
+
+
+def _say_first(lines: Iterable[str], total: int) -> None:
+    """Print the first lines, and how many more there are."""
+    for line in islice(lines, MAX_SHOWN):
+        say(f"  {line}")
+    if total > MAX_SHOWN:
+        say(f"  and {total - MAX_SHOWN:,} more")
+
+
+def _change_in_words(each: Mapping[Hashable, Any]) -> str:
+    """Say how one number of a cell changed."""
+    from dpengine.compare import decimals
+
+    counted = each["number"] == "count"
+    form = f",.{0 if counted else decimals(each['low'], each['high'])}f"
+    old, new = (format(each[name], form) for name in ("before", "after"))
+    change, low, high = (format(each[name], f"+{form}") for name in ("change", "low", "high"))
+    what = each["said"] if counted else f"{each['said']}, {each['number']}"
+    return f"{what}: {old} to {new}, a change of {change} ({low} to {high})"
 
 
 def _release_in_words(release: Published) -> str:
@@ -109,9 +117,9 @@ def _release_in_words(release: Published) -> str:
 
 def _cells_in_words(plan: Plan, table: Columns, changes: pd.DataFrame) -> list[str]:
     """Name the cells of changes by the words for readers."""
-    from dpengine.spec.wording import shown_labels
+    from dpengine.spec.wording import label_words
 
-    words = [dict(zip(column.labels, shown_labels(column), strict=True)) for column in map(plan.column, table)]
+    words = [label_words(column) for column in map(plan.column, table)]
     rows = changes.iloc[:, : len(table)].to_numpy().tolist()
     return [" × ".join(known[label] for known, label in zip(words, row, strict=True)) or "total" for row in rows]
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from dpengine.cli.common import check_output, faults, json_option, say, writing
+from dpengine.cli.options import PATH, check_output, json_option
+from dpengine.cli.output import faults, show_result, writing
 
 __all__ = ["export"]
 
 
 @click.command()
-@click.argument("bundle", type=click.Path(path_type=Path))
+@click.argument("bundle", type=PATH)
 @click.option("--as", "form", required=True, metavar="FORM", help="xlsx, or the name that a package gives its form.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="What to write.")
+@click.option("-o", "--output", type=PATH, required=True, help="What to write.")
 @json_option
 @faults
 def export(bundle: Path, form: str, output: Path, as_json: bool) -> None:
@@ -30,7 +30,4 @@ def export(bundle: Path, form: str, output: Path, as_json: bool) -> None:
     check_output(output, bundle)
     with writing(output):
         write(bundle, form, output)
-    if as_json:
-        click.echo(json.dumps({"output": output.name, "form": form}))
-        return
-    say(f"{output.name}: {bundle.name} as {form}")
+    show_result({"output": output.name, "form": form}, f"{output.name}: {bundle.name} as {form}", as_json=as_json)

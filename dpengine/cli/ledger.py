@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpengine.cli.approval import approval
-from dpengine.cli.common import (
+from dpengine.cli.options import (
+    PATH,
     LedgerPart,
     announce_new,
     check_address,
-    faults,
     json_option,
     ledger_option,
-    likeness,
     open_ledger,
     option,
     part_options,
-    say,
-    warn,
 )
+from dpengine.cli.output import exact_or_none, faults, likeness, say, show_result, warn
 from dpengine.exact import exact_text
 
 if TYPE_CHECKING:
@@ -138,7 +136,7 @@ def check(url: str | None, as_json: bool) -> None:
 
 
 @ledger.command()
-@click.argument("to", type=click.Path(path_type=Path))
+@click.argument("to", type=PATH)
 @ledger_option
 @json_option
 @faults
@@ -155,7 +153,7 @@ def backup(to: Path, url: str | None, as_json: bool) -> None:
 
 
 @ledger.command()
-@click.argument("source", metavar="FROM", type=click.Path(path_type=Path))
+@click.argument("source", metavar="FROM", type=PATH)
 @click.option("--forget", is_flag=True, help="Go on although entries are lost, and what they spent can be spent again.")
 @ledger_option
 @json_option
@@ -181,10 +179,7 @@ def begin(url: str | None, as_json: bool) -> None:
 
     check_address(url)
     place = upkeep.begin(url)
-    if as_json:
-        click.echo(json.dumps({"ledger": place}))
-    else:
-        say(f"a new ledger was begun: {place}")
+    show_result({"ledger": place}, f"a new ledger was begun: {place}", as_json=as_json)
 
 
 @ledger.command()
@@ -201,22 +196,19 @@ def accept(url: str | None, as_json: bool) -> None:
 
 def _report_whole(what: str, entries: int, as_json: bool) -> None:
     """Say that a ledger, or a copy of one, is whole, and how many entries it has."""
-    if as_json:
-        click.echo(json.dumps({"entries": entries}))
-    else:
-        say(f"{what}: whole; {entries:,} {'entry' if entries == 1 else 'entries'}")
+    line = f"{what}: whole; {entries:,} {'entry' if entries == 1 else 'entries'}"
+    show_result({"entries": entries}, line, as_json=as_json)
 
 
 def _account(book: Ledger, dataset: str) -> dict[str, Any]:
     from dpengine.accounting.entry import same_name
 
-    cap, left, history = book.cap(dataset), book.left(dataset), book.history(dataset)
-    own = same_name(dataset)
+    history, own = book.history(dataset), same_name(dataset)
     return {
         "dataset": dataset,
         "spent": exact_text(book.spent(dataset)),
-        "cap": None if cap is None else exact_text(cap),
-        "left": None if left is None else exact_text(left),
+        "cap": exact_or_none(book.cap(dataset)),
+        "left": exact_or_none(book.left(dataset)),
         "shares_with": sorted({entry.dataset for entry in history if same_name(entry.dataset) != own}),
         "releases": [
             {"created": entry.created, "epsilon": exact_text(entry.epsilon), "release_id": entry.release_id,

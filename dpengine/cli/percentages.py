@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpengine.cli.common import check_output, faults, json_option, read_file, say, writing
+from dpengine.cli.options import OUTPUT, PATH, check_output, json_option, read_file
+from dpengine.cli.output import faults, say, writing
 from dpengine.translation.catalogue import speaking
 
 if TYPE_CHECKING:
@@ -21,18 +22,13 @@ __all__ = ["percentages"]
 
 
 @click.command()
-@click.argument("bundle", type=click.Path(path_type=Path))
+@click.argument("bundle", type=PATH)
 @click.argument("columns", nargs=-1, required=True, metavar="COLUMN...")
 @click.option(
     "--within", multiple=True, metavar="COLUMN", help="Percentages add up to 100 for each value of it; may be repeated."
 )
 @click.option("--without-missing", is_flag=True, help="Leave out cells without a value; the others add up to 100.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="CSV file to write, or a workbook if it ends in .xlsx.",
-)
+@click.option("-o", "--output", type=OUTPUT, help="CSV file to write, or a workbook if it ends in .xlsx.")
 @json_option
 @faults
 def percentages(
@@ -48,7 +44,7 @@ def percentages(
     """
     from dpengine.percentages import COLUMNS, decimals, percentages_of
     from dpengine.spec.typed_names import columns_typed, table_typed
-    from dpengine.spec.wording import shown_labels
+    from dpengine.spec.wording import label_words
 
     if output is not None:
         check_output(output, bundle)
@@ -62,7 +58,7 @@ def percentages(
         click.echo(frame.to_json(orient="records", force_ascii=False))
         return
     digits = decimals(frame)
-    said = [dict(zip(column.labels, shown_labels(column), strict=True)) for column in map(release.plan.column, table)]
+    said = [label_words(column) for column in map(release.plan.column, table)]
     for each in json.loads(frame.to_json(orient="records")):
         labels = (label for name, label in each.items() if name not in COLUMNS)
         cell = " × ".join(words[label] for words, label in zip(said, labels, strict=True))

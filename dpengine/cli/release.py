@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpengine.cli.charge import Charging, charge_of, charging_options, say_charge
-from dpengine.cli.common import (
-    WRONG_USE,
-    announce_new,
-    check_address,
-    check_output,
-    faults,
-    finish,
-    json_option,
-    say,
-    stages,
-    warn,
-)
+from dpengine.cli.options import OUTPUT, PATH, announce_new, check_address, check_output, json_option
+from dpengine.cli.output import WRONG_USE, Stages, faults, finish, say, stages, warn
 from dpengine.errors import ReleaseError
 from dpengine.exact import exact_text
 
@@ -38,10 +27,11 @@ AGAIN = "the release is recorded, and running this again writes it at no cost"
 
 
 @click.command()
-@click.argument("plan", type=click.Path(path_type=Path))
-@click.argument("table", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True,
-              help="Bundle to write: a file, or a pipe such as /dev/stdout.")  # fmt: skip
+@click.argument("plan", type=PATH)
+@click.argument("table", type=PATH)
+@click.option(
+    "-o", "--output", type=OUTPUT, required=True, help="Bundle to write: a file, or a pipe such as /dev/stdout."
+)
 @charging_options
 @json_option
 @faults
@@ -53,6 +43,7 @@ def release(plan: Path, table: Path, output: Path, charging: Charging, as_json: 
     from dpengine.isolation import run
 
     run.warm()  # another process imports the file readers while this one imports the rest
+    from dpengine.accounting.drawing import LAST_STAGE
     from dpengine.bundle.write import check_place
     from dpengine.sources.open import open_table
     from dpengine.spec.plan import Plan
@@ -67,11 +58,12 @@ def release(plan: Path, table: Path, output: Path, charging: Charging, as_json: 
     beside = _is_standard_output(output)  # then the summary goes to standard error: nothing may follow a bundle
     ledger = charging.part.open()
     with stages() as show, open_table(table, **charging.reading) as opened:
-        finished, unwritten, drawn = _publish(opened, loaded, ledger, output, show, other_people=charging.other_people)
+        finished, unwritten = _publish(opened, loaded, ledger, output, show, other_people=charging.other_people)
     if unwritten is not None:
         finish([f"{unwritten}; {AGAIN}"], WRONG_USE)
     announce_new(ledger)
-    summary = _summary_of(finished, loaded, ledger, output) | {"charged": exact_text(loaded.epsilon) if drawn else "0"}
+    charged = exact_text(loaded.epsilon) if LAST_STAGE in show.reached else "0"
+    summary = _summary_of(finished, loaded, ledger, output) | {"charged": charged}
     if as_json:
         click.echo(json.dumps(summary), err=beside)
     else:
@@ -86,11 +78,9 @@ def _is_standard_output(path: Path) -> bool:
 
 
 def _publish(
-    table: Table, plan: Plan, ledger: Ledger, output: Path, show: Callable[[str], None], *, other_people: bool
-) -> tuple[Release, ReleaseError | None, bool]:
-    """Publish, and write the bundle.
-
-    Return the release, which is recorded; why it could not be written, if so; and whether it was drawn and charged now.
+    table: Table, plan: Plan, ledger: Ledger, output: Path, show: Stages, *, other_people: bool
+) -> tuple[Release, ReleaseError | None]:
+    """Publish, and write the bundle; return the release, which is recorded, and why it could not be written, if so.
 
     If it is stopped after the release was recorded, it says so.
     """
@@ -98,23 +88,17 @@ def _publish(
     from dpengine.release import is_recorded
     from dpengine.release import release as publish
 
-    reached: list[str] = []
-
-    def progress(stage: str) -> None:
-        reached.append(stage)
-        show(stage)
-
     try:
-        finished = publish(table, plan, ledger, progress=progress, other_people=other_people)
+        finished = publish(table, plan, ledger, progress=show, other_people=other_people)
         try:
             finished.save(output)
         except ReleaseError as error:
-            return finished, error, LAST_STAGE in reached
+            return finished, error
     except (KeyboardInterrupt, SystemExit):
-        if LAST_STAGE in reached and is_recorded(table, plan, ledger):
+        if LAST_STAGE in show.reached and is_recorded(table, plan, ledger):
             warn(f"stopped, but {AGAIN}")
         raise
-    return finished, None, LAST_STAGE in reached
+    return finished, None
 
 
 def _summary_of(finished: Release, plan: Plan, ledger: Ledger, output: Path) -> dict[str, Any]:

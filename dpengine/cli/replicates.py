@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from dpengine.cli.common import check_output, faults, json_option, say, stages, writing
+from dpengine.cli.options import OUTPUT, PATH, check_output, json_option
+from dpengine.cli.output import faults, show_result, stages, writing
 
 __all__ = ["replicates"]
 
 
 @click.command()
-@click.argument("bundle", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True,
-              help="Zip file to write.")  # fmt: skip
+@click.argument("bundle", type=PATH)
+@click.option("-o", "--output", type=OUTPUT, required=True, help="Zip file to write.")
 @json_option
 @faults
 def replicates(bundle: Path, output: Path, as_json: bool) -> None:
@@ -32,7 +31,5 @@ def replicates(bundle: Path, output: Path, as_json: bool) -> None:
         packed = pack(bundle)
     with writing(output):
         output.write_bytes(packed)
-    if as_json:
-        click.echo(json.dumps({"output": output.name, "replicates": DRAWS}))
-        return
-    say(f"{output.name}: {DRAWS} replicates of every table; README.txt in it says how to use them")
+    line = f"{output.name}: {DRAWS} replicates of every table; README.txt in it says how to use them"
+    show_result({"output": output.name, "replicates": DRAWS}, line, as_json=as_json)

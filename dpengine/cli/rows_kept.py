@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from dpengine.cli.charge import Charging, charging_options
-from dpengine.cli.common import WRONG_USE, announce_new, faults, finish, json_option, say, stages, warn
+from dpengine.cli.options import PATH, announce_new, json_option
+from dpengine.cli.output import WRONG_USE, faults, finish, say, stages, warn
 
 if TYPE_CHECKING:
     from dpengine.sources.table import Table
@@ -23,7 +24,7 @@ FOR_YOU = (
 
 
 @click.command("rows-kept")
-@click.argument("table", type=click.Path(path_type=Path))
+@click.argument("table", type=PATH)
 @click.option("--id", "person", required=True, help="The column that identifies the person.")
 @click.option("--bound", "bounds", type=click.IntRange(1, 1_000_000), multiple=True,
               help="Rows that each person keeps at most; may be repeated. Default: 1 to 100.")  # fmt: skip

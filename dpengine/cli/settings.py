@@ -6,7 +6,8 @@ import json
 
 import click
 
-from dpengine.cli.common import faults, json_option, say, shown_address
+from dpengine.cli.options import json_option, shown_address
+from dpengine.cli.output import faults, say
 
 __all__ = ["settings"]
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from dpengine.cli.common import LedgerPart, check_address, faults, json_option, option, part_options, say
+from dpengine.cli.options import PATH, LedgerPart, check_address, json_option, option, part_options
+from dpengine.cli.output import exact_or_none, faults, say
 from dpengine.errors import ReleaseError
 from dpengine.exact import exact_text, rational
 
@@ -17,7 +18,7 @@ __all__ = ["verify"]
 
 
 @click.command()
-@click.argument("bundle", type=click.Path(path_type=Path))
+@click.argument("bundle", type=PATH)
 @click.option(
     "--key",
     metavar="FILE|TEXT",
@@ -75,13 +76,12 @@ def _charge_in(part: LedgerPart, manifest: Mapping[str, Any], signer: str | None
         raise ReleaseError("the ledger has charged this release, but the file is not signed by the ledger's key")
     if entry.epsilon != rational(manifest["guarantee"]["epsilon"]):
         raise ReleaseError(f"the ledger has charged ε = {exact_text(entry.epsilon)} for this release")
-    cap = ledger.cap(entry.dataset)
     return {
         "dataset": entry.dataset,
         "created": entry.created,
         "epsilon": exact_text(entry.epsilon),
         "spent": exact_text(ledger.spent(entry.dataset)),
-        "cap": None if cap is None else exact_text(cap),
+        "cap": exact_or_none(ledger.cap(entry.dataset)),
     }
 
 

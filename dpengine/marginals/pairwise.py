@@ -17,7 +17,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import combinations
-from operator import is_not
 from typing import Any
 
 import numpy as np
@@ -135,7 +134,7 @@ def _fit(
     total = max(1.0, grand_total(measured)[0])
     single = _single_columns(sizes, of_columns, total)
     clearer = [_without_empty_cells(one, single, total) for one in of_columns]
-    if any(map(is_not, clearer, of_columns)):
+    if any(new is not old for new, old in zip(clearer, of_columns, strict=True)):
         single = _single_columns(sizes, clearer, total)
     pairs: dict[Pair, list[NoisyPair]] = {}
     for one in measured:

@@ -15,13 +15,13 @@ import numpy.typing as npt
 
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.errors import PlanError
-from dpengine.estimate.table_errors import table_error, table_errors
+from dpengine.estimate.table_errors import table_error
 from dpengine.marginals.measurement import Allocation
 from dpengine.measure.allocation import allocate
 from dpengine.measure.strategy import decide, resolved
 from dpengine.measure.strategy_base import Strategy
 from dpengine.results.mock_table import ASSUMED_ROWS, listed_cells, mock_counts, mock_rows
-from dpengine.results.predict import measure_half_widths, predict_by_trials
+from dpengine.results.predict import errors_of, measure_half_widths, predict_by_trials
 from dpengine.results.preview import preview
 from dpengine.results.result import EXACT
 from dpengine.spec.declared import changed
@@ -71,7 +71,7 @@ def predict_table(plan: Plan, table: Columns) -> pd.DataFrame:
     import pandas as pd
 
     strategy = _measured_directly(plan)
-    errors = table_errors(strategy.plan, strategy.allocations)
+    errors = errors_of(strategy)
     cell, total = errors(table), errors(())
     row = {
         "epsilon": float(plan.epsilon), "mean_abs_error": cell.mean_abs, "half_width_95": cell.half_width(),
@@ -114,8 +114,7 @@ def mostly_noise_shares(
     are added.
     """
     known = {} if known is None else known
-    measured = _measured_directly(plan)
-    error = table_errors(measured.plan, measured.allocations)
+    error = errors_of(_measured_directly(plan))
     for table in tables:
         if table not in known:
             known[table] = MockCells.of(plan, table)
@@ -134,8 +133,7 @@ def rows_beyond_noise(plan: Plan, tables: Sequence[Columns], known: dict[Columns
     60
     """
     known = {} if known is None else known
-    measured = _measured_directly(plan)
-    error = table_errors(measured.plan, measured.allocations)
+    error = errors_of(_measured_directly(plan))
     cells = np.zeros(12 * PER_DECADE + 1)  # by the number of rows from which on they exceed their noise
     for table in tables:
         if table not in known:

@@ -122,10 +122,9 @@ def describe_expected(question: Question, expected: Expected) -> str:
 
 
 def _line(answer: Answer | Group, question: Question) -> str:
-    words = answer_value(answer, question.statistic)
+    words, between = answer_value(answer, question.statistic), answer_interval(answer, question.statistic)
     if answer.low is None:
-        return f"{words}, {answer_interval(answer, question.statistic)}"
-    between = answer_interval(answer, question.statistic)
+        return f"{words}, {between}"
     words += f" ({between})" if isinstance(answer, Group) else f", 95 % interval {between}"
     return f"{words}; {root_words(answer)}" if isinstance(question.statistic, Variance) else words
 

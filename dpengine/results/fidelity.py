@@ -28,8 +28,7 @@ def compare(result: Result, rows: int | None = None) -> pd.DataFrame:
     import pandas as pd
 
     plan = result.plan.of_rows
-    tables = dict.fromkeys((*plan.marginals, ()))
-    counted = {table: np.zeros(plan.cells(table), dtype=np.int64) for table in tables}
+    counted = {table: np.zeros(plan.cells(table), dtype=np.int64) for table in plan.published}
     for block in result.value_blocks(rows):
         read = {
             name: cell_values.cells(plan.column(name), cell_values.texts(plan.column(name), values, codes))

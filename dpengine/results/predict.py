@@ -38,7 +38,10 @@ from dpengine.translation.catalogue import _, number
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["epsilon_for", "half_width_curves", "measure_curves", "measure_half_widths", "predict", "predict_by_trials"]
+__all__ = [
+    "epsilon_for", "errors_of", "half_width_curves", "measure_curves", "measure_half_widths", "predict",
+    "predict_by_trials",
+]  # fmt: skip
 
 COLUMNS = ("table", "cells", "mean_abs_error", "half_width_95", "total_half_width_95")
 MIN_TRIALS, MAX_TRIALS = 4, 16  # of a plan whose errors are simulated
@@ -145,11 +148,16 @@ def _median_over_people(widths: Floats, people: Floats) -> float:
     return float(widths.ravel()[order][np.searchsorted(up_to, up_to[-1] / 2)])
 
 
+def errors_of(strategy: Strategy) -> Callable[[Columns], ErrorDistribution]:
+    """Return a function that gives the error of a table's cells, and of the total, in closed form."""
+    return table_errors(strategy.plan, strategy.allocations)
+
+
 def _exact_errors(strategy: Strategy) -> dict[Columns, tuple[float, float, float]]:
     """Return the last three of `COLUMNS` for each table, in closed form."""
-    error = table_errors(strategy.plan, strategy.allocations)
+    error = errors_of(strategy)
     total = error(()).half_width()
-    distributions = {table: error(table) for table in (*strategy.plan.marginals, ())}
+    distributions = {table: error(table) for table in strategy.plan.published}
     return {table: (each.mean_abs, each.half_width(), total) for table, each in distributions.items()}
 
 
@@ -163,7 +171,7 @@ def _simulated_errors(
     """
     plan = strategy.plan
     counted = cache(partial(mock_counts, plan))
-    truth = {table: counted(table) for table in (*plan.marginals, ())}
+    truth = {table: counted(table) for table in plan.published}
     cells = sum(counts.size for counts in truth.values())
     errors: dict[Columns, list[Floats]] = {table: [] for table in truth}
     stated: dict[Columns, list[float]] = {table: [] for table in truth}
@@ -221,8 +229,7 @@ def epsilon_for(plan: Plan, half_width: float, confidence: float = CONFIDENCE) -
 
     @lru_cache(FEW_EPSILONS)
     def errors(millionths: int) -> Callable[[Columns], ErrorDistribution]:
-        there = strategy.at(Fraction(millionths, 10**6))
-        return table_errors(there.plan, there.allocations)
+        return errors_of(strategy.at(Fraction(millionths, 10**6)))
 
     def width(table: Columns, millionths: int) -> float:
         return errors(millionths)(table).half_width(confidence)
@@ -274,8 +281,7 @@ def half_width_curves(
 
     def widths(epsilon: object) -> list[float]:
         if strategy.closed_form:
-            at = strategy.at(epsilon)
-            error = table_errors(at.plan, at.allocations)
+            error = errors_of(strategy.at(epsilon))
             return [error(table).half_width() for table in (*tables, ())]
         predicted = predict(plan.at(epsilon)).set_index("table")["half_width_95"]
         return [float(predicted[name_of(table)]) for table in (*tables, ())]

@@ -10,13 +10,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dpengine.array_types import Columns
+from dpengine.array_types import Columns, Ints
 from dpengine.spec.numeric.association import Association
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, localised, mark
 
 __all__ = [
-    "ENDS", "NUMBERS", "Measure", "decimals_of_association", "decimals_of_mean", "header", "measures",
+    "ENDS", "NUMBERS", "Measure", "cell_codes", "decimals_of_association", "decimals_of_mean", "header", "measures",
     "number_columns", "number_type", "published_name", "quantile_kind",
 ]  # fmt: skip
 
@@ -171,6 +171,16 @@ def header(plan: Plan, table: Columns) -> list[str]:
     """
     numbers = number_columns(plan, table)
     return [*(published_name(name, numbers) for name in table), *numbers]
+
+
+def cell_codes(plan: Plan, table: Columns) -> tuple[Ints, ...]:
+    """Return the code of each cell of a published table, in its order, for each of its columns.
+
+    >>> columns = [{"name": name, "kind": "yesno", "other": False, "missing": False} for name in "ab"]
+    >>> cell_codes(Plan(dataset="demo", epsilon=1, columns=columns, tables=[["a", "b"]]), ("a", "b"))
+    (array([0, 0, 1, 1]), array([0, 1, 0, 1]))
+    """
+    return np.unravel_index(np.arange(plan.cells(table)), plan.shape(table)) if table else ()
 
 
 def decimals_of_mean(plan: Plan, amount: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -17,21 +17,20 @@ import numpy.typing as npt
 from dpengine.array_types import Bools, Columns, Floats, Ints
 from dpengine.errors import LedgerError
 from dpengine.estimate.amounts import AmountTable, fit_amount
-from dpengine.estimate.consistency import ConsistentTables
 from dpengine.estimate.estimates import Estimates, ModelledEstimates, derive_estimates
 from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.estimate.summed import SummedEstimates
 from dpengine.estimate.tallied import TalliedEstimates
 from dpengine.marginals.measurement import Measurement, Measurements
-from dpengine.results import serialise
 from dpengine.results.published_columns import ENDS, Measure, measures
+from dpengine.results.serialise import Stored, pack, unpack
 from dpengine.results.spans import Span, association_span, spans
 from dpengine.results.stated import ModelError, Stated, TableNumbers, state
 from dpengine.results.views.published import MAX_KEPT, PublishedTables
 from dpengine.results.views.synthetic import SyntheticView
 from dpengine.spec.domain import zones_of
 from dpengine.spec.plan import Plan
-from dpengine.synthesis.generate_rows import SyntheticRows, realise
+from dpengine.synthesis.generate_rows import WholeCounts, realise
 from dpengine.translation.catalogue import _
 from dpengine.version import VERSION
 
@@ -43,10 +42,7 @@ MAX_RECENT = 8  # tables whose numbers are kept once made
 
 def conclude(plan: Plan, measured: Measurements) -> Result:
     """Return the result of the measurements of `plan`, whose strategy is resolved, with a fresh id and the time."""
-    model, *apart = _models(plan, measured)
-    return Result(
-        plan, measured, model, amounts=_amounts(plan, measured, model), apart=tuple(apart), **_provenance(plan)
-    )
+    return Result._made(plan, measured, _provenance(plan))
 
 
 def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
@@ -57,19 +53,17 @@ def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
     """
     provenance = _provenance(plan)
     try:
-        model, *apart = _models(plan, measured)
-        amounts = _amounts(plan, measured, model)
-        made = Result(plan, measured, model, amounts=amounts, apart=tuple(apart), **provenance)
+        made = Result._made(plan, measured, provenance)
         payload = replace(made, stated=state(plan, made.derive_numbers, made.model_error)).to_bytes()
     except _CAUSES:
-        payload = serialise.pack(_as_stored(plan), measured, None, provenance)
+        payload = pack(Stored(_as_stored(plan), measured, None, provenance))
     return provenance["release_id"], provenance["created"], payload
 
 
 _CAUSES = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 
 
-def _models(plan: Plan, measured: Measurements) -> list[ConsistentTables | SyntheticRows]:
+def _models(plan: Plan, measured: Measurements) -> list[WholeCounts]:
     """Return whole counts that agree within each tally of `plan`: a fixed function of its arguments."""
     estimates = derive_estimates(plan, measured)
     each = estimates.each if isinstance(estimates, TalliedEstimates) else (estimates,)
@@ -78,7 +72,7 @@ def _models(plan: Plan, measured: Measurements) -> list[ConsistentTables | Synth
     ]
 
 
-def _amounts(plan: Plan, measured: Measurements, model: ConsistentTables | SyntheticRows) -> tuple[AmountTable, ...]:
+def _amounts(plan: Plan, measured: Measurements, model: WholeCounts) -> tuple[AmountTable, ...]:
     """Return the amounts of each table in whole numbers that agree with `model`: a fixed function of its arguments."""
     if not plan.amounts(()):
         return ()
@@ -128,13 +122,20 @@ class Result(SyntheticView, PublishedTables):
 
     plan: Plan
     measured: Measurements
-    model: ConsistentTables | SyntheticRows
+    model: WholeCounts
     release_id: str
     created: str
     software: dict[str, str]
     amounts: tuple[AmountTable, ...] = ()
-    apart: tuple[ConsistentTables | SyntheticRows, ...] = ()  # the tables of further tallies of the plan
+    apart: tuple[WholeCounts, ...] = ()  # the tables of further tallies of the plan
     stated: Stated = field(default_factory=Stated)  # numbers that stay as they were first stated
+
+    @classmethod
+    def _made(cls, plan: Plan, measured: Measurements, provenance: Mapping[str, Any]) -> Self:
+        """Make whole counts and amounts of the measurements: a fixed function of its arguments."""
+        model, *apart = _models(plan, measured)
+        amounts = _amounts(plan, measured, model)
+        return cls(plan, measured, model, amounts=amounts, apart=tuple(apart), **provenance)
 
     @property
     def key(self) -> str:
@@ -268,25 +269,26 @@ class Result(SyntheticView, PublishedTables):
     def to_bytes(self) -> bytes:
         """Return the release as the ledger stores it: complete, and readable without running code."""
         provenance = {"release_id": self.release_id, "created": self.created, "software": self.software}
-        parts = (self.measured, self.model, provenance, self.amounts, self.apart, self.stated)
-        return serialise.pack(_as_stored(self.plan), *parts)
+        plan = _as_stored(self.plan)
+        return pack(Stored(plan, self.measured, self.model, provenance, self.amounts, self.apart, self.stated))
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> Self:
         """Read what `to_bytes` or `payload_of` wrote. Raises `LedgerError` if it is damaged, or cannot be finished."""
-        fields, measured, model, provenance, amounts, apart, stated = serialise.unpack(payload)
-        plan = Plan(**fields)
+        stored = unpack(payload)
+        plan = Plan(**stored.plan)
         try:
-            if model is None:
-                model, *more = _models(plan, measured)
-                amounts, apart = _amounts(plan, measured, model), tuple(more)
-            return cls(plan, measured, model, amounts=amounts, apart=apart, stated=stated, **provenance)
+            if stored.model is None:
+                return cls._made(plan, stored.measured, stored.provenance)
+            return cls(
+                plan, stored.measured, stored.model, amounts=tuple(stored.amounts), apart=tuple(stored.apart),
+                stated=stored.stated, **stored.provenance,
+            )  # fmt: skip
         except _CAUSES as error:
-            release_id = provenance["release_id"]
             raise LedgerError(
                 _(
                     "The release {id} is recorded and paid for, but its tables cannot be made here. Ask for it again, "
                     "at no cost, on a machine with more memory or with a version in which this is fixed.",
-                    id=release_id,
+                    id=stored.provenance["release_id"],
                 )
             ) from error

@@ -11,6 +11,7 @@ import math
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -35,10 +36,10 @@ from dpengine.marginals.measurement import (
     Unevenness,
 )
 from dpengine.results.stated import Stated, TableNumbers
-from dpengine.synthesis.generate_rows import SyntheticRows
+from dpengine.synthesis.generate_rows import SyntheticRows, WholeCounts
 from dpengine.translation.catalogue import _, mark
 
-__all__ = ["pack", "plan_of", "unpack"]
+__all__ = ["Stored", "pack", "plan_of", "unpack"]
 
 Array = npt.NDArray[Any]
 DAMAGED = (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
@@ -50,38 +51,38 @@ KEYS = ("places", "values")
 STATED = ("estimate", "low", "high", "mostly_noise")
 
 
-def pack(
-    plan: Mapping[str, Any],
-    measured: Measurements,
-    model: ConsistentTables | SyntheticRows | None,
-    provenance: Mapping[str, Any],
-    amounts: Sequence[AmountTable] = (),
-    apart: Sequence[ConsistentTables | SyntheticRows] = (),
-    stated: Stated | None = None,
-) -> bytes:
-    """Return the payload of a release, for the ledger.
+@dataclass(frozen=True)
+class Stored:
+    """A release as it is stored: `plan` and `provenance` (its id, time and software) are plain values.
 
-    `plan` and `provenance` hold plain values. `model` is None if it could not be made yet. `apart` are the
-    models of further tallies of the plan, each stored as a payload within the payload.
+    `model` is None if it could not be made yet. `apart` are the models of further tallies of the plan.
     """
-    measured_header, arrays = _pack_measured(measured)
-    model_header, model_arrays = _pack_model(model)
-    header: dict[str, Any] = {"plan": plan, **provenance, **measured_header, **model_header}
+
+    plan: Mapping[str, Any]
+    measured: Measurements
+    model: WholeCounts | None
+    provenance: Mapping[str, Any]
+    amounts: Sequence[AmountTable] = ()
+    apart: Sequence[WholeCounts] = ()
+    stated: Stated = field(default_factory=Stated)
+
+
+def pack(release: Stored) -> bytes:
+    """Return the payload of a release, for the ledger. Models `apart` are each stored as a payload within it."""
+    measured_header, arrays = _pack_measured(release.measured)
+    model_header, model_arrays = _pack_model(release.model)
+    stated_header, stated_arrays = _pack_stated(release.stated)
+    header: dict[str, Any] = {"plan": release.plan, **release.provenance, **measured_header, **model_header}
     arrays |= model_arrays
-    if amounts:
-        header["amounts"] = [(table.amount, table.columns) for table in amounts]
-        arrays |= {f"known{k}": table.known for k, table in enumerate(amounts)}
-        arrays |= {f"steps{k}": table.steps for k, table in enumerate(amounts)}
-    if stated is not None and stated.tables:
-        header["stated_tables"] = [
-            (columns, each.half_width, each.estimate.shape) for columns, each in stated.tables.items()
-        ]
-        header["model_error"] = stated.model_error
-        # All tables in one array: each array takes as long to write and read as a thousand numbers.
-        for name in STATED:
-            arrays[f"stated_{name}"] = np.concatenate([getattr(each, name).ravel() for each in stated.tables.values()])
-    for k, other in enumerate(apart):
-        arrays[f"apart{k}"] = np.frombuffer(pack({}, Measurements(()), other, provenance), dtype=np.uint8)
+    if release.amounts:
+        header["amounts"] = [(table.amount, table.columns) for table in release.amounts]
+        arrays |= {f"known{k}": table.known for k, table in enumerate(release.amounts)}
+        arrays |= {f"steps{k}": table.steps for k, table in enumerate(release.amounts)}
+    header |= stated_header
+    arrays |= stated_arrays
+    for k, other in enumerate(release.apart):
+        nested = pack(Stored({}, Measurements(()), other, release.provenance))
+        arrays[f"apart{k}"] = np.frombuffer(nested, dtype=np.uint8)
     arrays["header"] = np.frombuffer(json.dumps(header, default=str).encode(), dtype=np.uint8)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=COMPRESSION) as file:  # as np.savez does
@@ -144,7 +145,7 @@ def _pack_measured(measured: Measurements) -> tuple[dict[str, Any], dict[str, Ar
     return header, arrays
 
 
-def _pack_model(model: ConsistentTables | SyntheticRows | None) -> tuple[dict[str, Any], dict[str, Array]]:
+def _pack_model(model: WholeCounts | None) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the entries of the header, and the arrays, that hold whole counts and rows."""
     header: dict[str, Any] = {}
     arrays: dict[str, Array] = {}
@@ -159,6 +160,19 @@ def _pack_model(model: ConsistentTables | SyntheticRows | None) -> tuple[dict[st
     return header, arrays
 
 
+def _pack_stated(stated: Stated) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the entries of the header, and the arrays, that hold what was stated first; none if nothing was."""
+    if not stated.tables:
+        return {}, {}
+    tables = [(columns, each.half_width, each.estimate.shape) for columns, each in stated.tables.items()]
+    # All tables in one array: each array takes as long to write and read as a thousand numbers.
+    arrays = {
+        f"stated_{name}": np.concatenate([getattr(each, name).ravel() for each in stated.tables.values()])
+        for name in STATED
+    }
+    return {"stated_tables": tables, "model_error": stated.model_error}, arrays
+
+
 def plan_of(payload: bytes) -> dict[str, Any]:
     """Return the plan in a payload, without reading its numbers. Raises `LedgerError` if the payload is damaged."""
     try:
@@ -169,18 +183,8 @@ def plan_of(payload: bytes) -> dict[str, Any]:
     return plan
 
 
-def unpack(
-    payload: bytes,
-) -> tuple[
-    dict[str, Any],
-    Measurements,
-    ConsistentTables | SyntheticRows | None,
-    dict[str, Any],
-    tuple[AmountTable, ...],
-    tuple[ConsistentTables | SyntheticRows, ...],
-    Stated,
-]:
-    """Return the arguments of `pack`. Raises `LedgerError` if the payload is damaged."""
+def unpack(payload: bytes) -> Stored:
+    """Return what `pack` stored. Raises `LedgerError` if the payload is damaged."""
     try:
         with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
             header: dict[str, Any] = json.loads(arrays["header"].tobytes())
@@ -196,7 +200,7 @@ def unpack(
     except DAMAGED as error:
         raise LedgerError(_(CANNOT_BE_READ)) from error
     provenance = {key: header[key] for key in ("release_id", "created", "software")}
-    return header["plan"], measured, model, provenance, amounts, apart, stated
+    return Stored(header["plan"], measured, model, provenance, amounts, apart, stated)
 
 
 def _measured_in(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Measurements:
@@ -234,9 +238,9 @@ def _measured_in(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Meas
     return Measurements(measurements, choices, audit, boxes, more, quantiles, searches, by_classes)
 
 
-def _whole_counts_in(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> ConsistentTables | SyntheticRows | None:
+def _whole_counts_in(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> WholeCounts | None:
     """Return the whole counts or rows in a payload; None if there are none."""
-    model: ConsistentTables | SyntheticRows | None = None
+    model: WholeCounts | None = None
     rows = None
     if "rows" in header:
         columns, sizes = header["rows"]
@@ -289,8 +293,8 @@ def _keys_in(arrays: Mapping[str, Array], prefix: str, entry: Sequence[Any]) -> 
     return FoundKeys(tuple(columns), universe, least, Fraction(epsilon), sensitivity, **fields)
 
 
-def _model_in(payload: Array) -> ConsistentTables | SyntheticRows:
-    model = unpack(payload.tobytes())[2]
+def _model_in(payload: Array) -> WholeCounts:
+    model = unpack(payload.tobytes()).model
     if model is None:
         raise ValueError("the tables of a tally are kept whole")
     return model

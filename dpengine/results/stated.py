@@ -61,7 +61,7 @@ def state(plan: Plan, numbers: Callable[[Columns], TableNumbers], model_error: M
     It is empty if they follow from the measurements in every version, or if the published tables have more than
     `MAX_STATED` cells.
     """
-    tables = sorted({tuple(sorted(table)) for table in (*plan.marginals, ())})
+    tables = sorted({tuple(sorted(table)) for table in plan.published})
     if resolved(plan).closed_form or sum(map(plan.cells, tables)) > MAX_STATED:
         return Stated()
     return Stated({table: numbers(table) for table in tables}, model_error)

@@ -9,28 +9,28 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
+from dpengine.array_types import Columns
 from dpengine.errors import Fault, PlanError
 from dpengine.exact import ExactLike, exact_text, rational
 from dpengine.spec import codebook, strict_yaml
 from dpengine.spec.categories.resolution import Resolution, coarser_columns
 from dpengine.spec.declared import About, Declared, Language, Line, Nouns, Text, Whole, changed
 from dpengine.spec.domain import Amount, Column, cells_payload, plan_entry
-from dpengine.spec.limits import MAX_TABLES, check_columns, check_declared
+from dpengine.spec.limits import check_columns, check_declared
 from dpengine.spec.numeric.amount_squares import with_squares
-from dpengine.spec.numeric.association import Association
+from dpengine.spec.plan_amounts import WithAmounts
 from dpengine.spec.plan_checks import check_different, check_not_found, check_tables, with_knots
 from dpengine.spec.plan_parts import WithParts
-from dpengine.spec.published_table import Each, PublishedTable, read_table
+from dpengine.spec.published_table import Each, PublishedTable, Tables
 from dpengine.spec.summed_levels import CoarserLevels, WithSummedLevels
 from dpengine.spec.tallies import WithTallies
 from dpengine.translation.catalogue import ENGLISH, _, mark, number
@@ -80,7 +80,7 @@ class Unit(Declared):
         return self
 
 
-class Plan(WithTallies, WithParts, WithSummedLevels, Declared):
+class Plan(WithAmounts, WithTallies, WithParts, WithSummedLevels, Declared):
     """A release before it is made: the columns with their public domains, the tables, the privacy unit and ε.
 
     >>> plan = Plan(dataset="clinic", epsilon="1/2", columns=[{"name": "smokes", "kind": "yesno"}], tables=[["smokes"]])
@@ -98,7 +98,7 @@ class Plan(WithTallies, WithParts, WithSummedLevels, Declared):
     unit: Unit = Unit()
     rows_about: Whole | None = Field(default=None, ge=1, le=10**12)
     columns: Annotated[tuple[Column, ...], BeforeValidator(check_columns)]
-    tables: tuple[Annotated[tuple[Text, ...] | PublishedTable, BeforeValidator(read_table)], ...] | Each
+    tables: Tables
     strategy: Strategy = "auto"
     coarser_levels: CoarserLevels | None = None
 
@@ -112,44 +112,14 @@ class Plan(WithTallies, WithParts, WithSummedLevels, Declared):
             rows_about: int | None = ..., strategy: Strategy = ..., coarser_levels: CoarserLevels | None = ...,
         ) -> None: ...  # fmt: skip
 
-    @field_validator("tables", mode="before")
-    @classmethod
-    def _read_tables(cls, tables: Any) -> Any:
-        if isinstance(tables, dict):
-            return Each(**tables)
-        if not isinstance(tables, list | tuple | Each):
-            raise ValueError(_("list the tables, each a list of columns; or {each: 2} for all of two columns"))
-        if not isinstance(tables, Each) and len(tables) > MAX_TABLES:
-            raise ValueError(
-                _(
-                    "these are {tables} tables; a plan has at most {most}",
-                    tables=number(len(tables)),
-                    most=number(MAX_TABLES),
-                )
-            )
-        return tables
-
     @model_validator(mode="after")
     def _check_plan(self) -> Plan:
         if not self.columns:
             raise ValueError(_("list at least one column"))
         check_declared(column.declared_size for column in self.columns)
         check_different(self.columns)
-        if isinstance(self.tables, Each) and self.tables.each > len(self.columns):
-            raise ValueError(
-                _(
-                    "tables of {each} columns need as many; only {columns} are declared",
-                    each=self.tables.each,
-                    columns=len(self.columns),
-                )
-            )
-        if isinstance(self.tables, Each) and math.comb(len(self.columns), self.tables.each) > MAX_TABLES:
-            raise ValueError(
-                _(
-                    "these are more than {most} tables, the limit of a plan; choose fewer columns",
-                    most=number(MAX_TABLES),
-                )
-            )
+        if isinstance(self.tables, Each):
+            self.tables.check(len(self.columns))
         if not self.marginals:
             raise ValueError(_("list at least one table"))
         object.__setattr__(self, "columns", with_knots(self.columns, self.listed))  # before anything follows from them
@@ -159,40 +129,30 @@ class Plan(WithTallies, WithParts, WithSummedLevels, Declared):
         return self
 
     @cached_property
-    def marginals(self) -> tuple[tuple[str, ...], ...]:
+    def marginals(self) -> tuple[Columns, ...]:
         """The published tables in order, each a tuple of column names, without the total, which is always published."""
         if isinstance(self.tables, Each):
             counted = (column.name for column in self.columns if not isinstance(column, Amount))
             return tuple(combinations(counted, self.tables.each))
         return tuple(table.columns if isinstance(table, PublishedTable) else table for table in self.listed)
 
+    @property
+    def published(self) -> tuple[Columns, ...]:
+        """The published tables in order, and then the total, which has no columns."""
+        return (*self.marginals, ())
+
     @cached_property
-    def by_columns(self) -> dict[frozenset[str], tuple[str, ...]]:
+    def by_columns(self) -> dict[frozenset[str], Columns]:
         """The published tables and the total, by their columns in any order."""
-        return {frozenset(table): table for table in (*self.marginals, ())}
+        return {frozenset(table): table for table in self.published}
 
     @property
-    def listed(self) -> tuple[tuple[str, ...] | PublishedTable, ...]:
+    def listed(self) -> tuple[Columns | PublishedTable, ...]:
         """The listed tables; none if all tables of a number of columns are requested."""
         return () if isinstance(self.tables, Each) else self.tables
 
     @cached_property
-    def _measures(self) -> dict[tuple[str, ...], PublishedTable]:
-        """The tables with means, sums or quantiles, by their columns, and the total, which has all of these."""
-        listed = [table for table in self.listed if isinstance(table, PublishedTable) and table.amounts]
-        if not listed:
-            return {}
-        kinds = ("mean", "sum", "standard_deviation", "covariance", "correlation", "slope")
-        all_of: Any = {kind: tuple(dict.fromkeys(name for table in listed for name in getattr(table, kind)))
-                       for kind in kinds}  # fmt: skip
-        parts: dict[str, tuple[Decimal, ...]] = {}
-        for name, more in (each for table in listed for each in table.quantiles.items()):
-            parts[name] = tuple(sorted({*parts.get(name, ()), *more}))
-        total = PublishedTable.model_construct(columns=(), quantiles=parts, **all_of)
-        return {table.columns: table for table in listed} | {(): total}
-
-    @cached_property
-    def weights(self) -> dict[tuple[str, ...], Fraction]:
+    def weights(self) -> dict[Columns, Fraction]:
         """The weight of each published table relative to the smallest one; empty if all are equal."""
         given = {
             columns: Fraction(table.weight if isinstance(table, PublishedTable) else 1)
@@ -206,46 +166,6 @@ class Plan(WithTallies, WithParts, WithSummedLevels, Declared):
         """The weights' part of a plan's identity: nothing if all tables have equal weight."""
         weights = ([*sorted(table), str(weight)] for table, weight in self.weights.items())
         return [["weights", *sorted(weights)]] if self.weights else []
-
-    def means(self, table: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the amounts whose means are published in `table`, or in the total of no columns."""
-        return tuple(self._measures[table].mean) if table in self._measures else ()
-
-    def sums(self, table: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the amounts whose sums are published in `table`, or in the total of no columns."""
-        return tuple(self._measures[table].sum) if table in self._measures else ()
-
-    def quantiles(self, table: tuple[str, ...], amount: str) -> tuple[Decimal, ...]:
-        """Return the fractions at which quantiles of an amount are published in `table`, or in the total."""
-        return self._measures[table].quantiles.get(amount, ()) if table in self._measures else ()
-
-    def associations(self, table: tuple[str, ...]) -> tuple[Association, ...]:
-        """Return the published associations of amounts in `table`, or in the total of no columns."""
-        return self._measures[table].associations if table in self._measures else ()
-
-    def amounts(self, table: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the amounts that are measured in `table`, or in any table for the total of no columns."""
-        return self._measures[table].amounts if table in self._measures else ()
-
-    @cached_property
-    def supports(self) -> tuple[tuple[str, ...], ...]:
-        """The tables to estimate: each published one, or it with each of its amounts, or those of an association."""
-        wanted: list[tuple[str, ...]] = []
-        for table in self.marginals:
-            pairs = dict.fromkeys(tuple(sorted(each.amounts)) for each in self.associations(table))
-            paired = {name for pair in pairs for name in pair}
-            alone = [(name,) for name in self.amounts(table) if name not in paired]
-            wanted += [(*table, *amounts) for amounts in (*alone, *pairs)] or [table]
-        return tuple(wanted)
-
-    def has_amount(self, table: Iterable[str]) -> bool:
-        """Return whether one of the columns is an amount, whose cells share rows."""
-        return any(isinstance(self._by_name[name], Amount) for name in table)
-
-    def grain(self, table: Iterable[str]) -> int:
-        """Return the number of units in a row of a table over columns and amounts: all counts are whole in these."""
-        columns = (self._by_name[name] for name in table)
-        return math.prod(column.grain for column in columns if isinstance(column, Amount))
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:
@@ -287,21 +207,15 @@ class Plan(WithTallies, WithParts, WithSummedLevels, Declared):
         """Names of the released columns that have cells: all except amounts."""
         return tuple(name for name in self.released if not isinstance(self._by_name[name], Amount))
 
-    def amount(self, name: str) -> Amount:
-        """Return the amount of this name."""
-        column = self._by_name[name]
-        assert isinstance(column, Amount), "the name of an amount"
-        return column
-
     def column(self, name: str) -> Column:
         """Return the column of this name."""
         return self._by_name[name]
 
-    def shape(self, table: tuple[str, ...]) -> tuple[int, ...]:
+    def shape(self, table: Columns) -> tuple[int, ...]:
         """Return the number of cells along each column of `table`."""
         return tuple(self._by_name[name].size for name in table)
 
-    def cells(self, table: tuple[str, ...]) -> int:
+    def cells(self, table: Columns) -> int:
         """Return the number of cells of `table`."""
         return math.prod(self.shape(table))
 

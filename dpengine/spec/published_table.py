@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -10,18 +11,32 @@ from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 from dpengine.errors import PlanError
 from dpengine.exact import decimal
 from dpengine.spec.declared import Declared, Text, Whole
-from dpengine.spec.limits import MAX_TABLE_COLUMNS
+from dpengine.spec.limits import MAX_TABLE_COLUMNS, MAX_TABLES
 from dpengine.spec.numeric.association import Association, Pairs, Slopes
 from dpengine.spec.numeric.quantile_parts import QuantileParts
 from dpengine.translation.catalogue import _, number
 
-__all__ = ["Each", "PublishedTable", "read_table"]
+__all__ = ["Each", "PublishedTable", "Tables", "read_table"]
 
 
 class Each(Declared):
     """All tables of `each` columns."""
 
     each: Whole = Field(ge=1, le=MAX_TABLE_COLUMNS)
+
+    def check(self, columns: int) -> None:
+        """Raise ValueError unless there are such tables of this number of `columns`, and not too many."""
+        if self.each > columns:
+            raise ValueError(
+                _("tables of {each} columns need as many; only {columns} are declared", each=self.each, columns=columns)
+            )
+        if math.comb(columns, self.each) > MAX_TABLES:
+            raise ValueError(
+                _(
+                    "these are more than {most} tables, the limit of a plan; choose fewer columns",
+                    most=number(MAX_TABLES),
+                )
+            )
 
 
 MIN_WEIGHT, MAX_WEIGHT = Decimal("0.001"), Decimal(1000)
@@ -117,6 +132,27 @@ def read_table(value: Any) -> Any:
             )
         )
     return value
+
+
+def _read_tables(tables: Any) -> Any:
+    """Return the entry `tables` of a plan, if it is a list that is not too long, or the fields of `Each`."""
+    if isinstance(tables, dict):
+        return Each(**tables)
+    if not isinstance(tables, list | tuple | Each):
+        raise ValueError(_("list the tables, each a list of columns; or {each: 2} for all of two columns"))
+    if not isinstance(tables, Each) and len(tables) > MAX_TABLES:
+        raise ValueError(
+            _(
+                "these are {tables} tables; a plan has at most {most}",
+                tables=number(len(tables)),
+                most=number(MAX_TABLES),
+            )
+        )
+    return tables
+
+
+Table = Annotated[tuple[Text, ...] | PublishedTable, BeforeValidator(read_table)]
+Tables = Annotated[tuple[Table, ...] | Each, BeforeValidator(_read_tables)]
 
 
 def _read_fields(fields: dict[str, Any]) -> PublishedTable:

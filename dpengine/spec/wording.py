@@ -11,18 +11,16 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from dpengine.array_types import Columns
-from dpengine.exact import exact_text
 from dpengine.spec.categories.tree import split_name
 from dpengine.spec.column import MISSING, OTHER
 from dpengine.spec.domain import Category, Column, Date, Number, Time, YesNo
 from dpengine.spec.plan import Plan
 from dpengine.spec.time_column import TIMES, WEEKDAYS
-from dpengine.translation.catalogue import ENGLISH, _, language, localised, mark, number, plural
+from dpengine.translation.catalogue import ENGLISH, _, language, localised, mark, number
 
 __all__ = [
-    "KINDS", "counted_how", "counted_noun", "factor", "found_in_words", "heading_of", "headings_of",
-    "name_of", "noun", "people", "percent", "percent_at_least", "percent_at_most", "persons_counted", "portion",
-    "rows_counted", "shown_labels", "sure", "unit_in_words", "words_in_files",
+    "KINDS", "factor", "heading_of", "headings_of", "label_words", "name_of", "people", "percent", "percent_at_least",
+    "percent_at_most", "portion", "shown_labels", "sure", "words_in_files",
 ]  # fmt: skip
 
 # Labels that are the same in the files in every language.
@@ -187,116 +185,6 @@ def level_in_words(plan: Plan, name: str) -> str:
     return words
 
 
-def noun(plan: Plan, table: Columns = ()) -> str:
-    """Name the unit in which `table` is counted: people, or rows if a person may have several.
-
-    The plan may have nouns of its own for both. Where a row is a person, either names them.
-
-    >>> plan = Plan(dataset="d", epsilon=1, nouns={"rows": "visits"}, columns=[{"name": "a", "kind": "yesno"}],
-    ...             tables=[["a"]])
-    >>> noun(plan)
-    'visits'
-    """
-    tally = plan.tallies[plan.tally_of(table)]
-    if tally.bound > 1 and tally.cells is None:
-        return plan.nouns.rows or _("rows")
-    rows = plan.nouns.rows if plan.unit.id is None else ""
-    return rows or plan.nouns.people or _("people")
-
-
-def counted_noun(plan: Plan) -> str:
-    """Name the unit of a total: people, rows, kept rows if a person's rows are bounded, or cells in which people count.
-
-    >>> plan = Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 3}, columns=[{"name": "a", "kind": "yesno"}],
-    ...             tables=[["a"]])
-    >>> counted_noun(plan)
-    'kept rows'
-    """
-    first = plan.tallies[0]
-    if plan.unit.id is None or first.bound == 1:
-        return noun(plan)
-    if first.cells is None:
-        return _("kept {rows}", rows=plan.nouns.rows or _("rows"))
-    return _("counted cells of {people}", people=noun(plan))
-
-
-def counted_how(plan: Plan, table: Columns) -> str:
-    """Say how `table` counts people who may have several rows; nothing if it counts rows.
-
-    >>> plan = Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 3}, columns=[{"name": "a", "kind": "yesno"}],
-    ...             tables=[{"columns": ["a"], "distinct": True, "cells_per_person": 2}])
-    >>> counted_how(plan, ("a",))
-    'people, each in at most 2 cells'
-    """
-    cells = plan.tallies[plan.tally_of(table)].cells if table else None
-    if cells is None:
-        return ""
-    return plural("{people}, each in one cell", "{people}, each in at most {n} cells", cells, people=noun(plan, table))
-
-
-# Manifests contain these sentences in English; `verify` compares them letter by letter.
-OF_ROWS = mark(
-    "Tables of rows: {tables}. They count the rows that were kept: at most {rows} of each person in {id}, chosen at "
-    "random. They do not say how many rows the table holds."
-)
-OF_PERSONS = mark(
-    "Tables of people: {tables}. They count each person in {id} once, in the cell of one of their rows, chosen at "
-    "random. Whoever has rows in other cells is missing there: a cell may have more people than its interval says."
-)
-OF_CELLS = mark(
-    "Table of people: {tables}. It counts each person in {id} at most once in a cell and in at most {cells} cells, "
-    "chosen at random. Whoever has rows in more cells is missing in the others: a cell may have more people than its "
-    "interval says. A sum of its cells is no number of people, since a person may count in several."
-)
-OF_FIRST = {
-    "rows": mark("The total and the synthetic rows are of kept rows."),
-    "persons": mark("The total is the number of people. Each synthetic row stands for a person."),
-    "cells": mark("The total and the synthetic rows are of the counted cells of people in {tables}."),
-}
-
-
-def persons_counted(plan: Plan) -> str:
-    """Say what tables, total and synthetic rows count, if people are counted who may have several rows."""
-    sentences = []
-    for tally in plan.tallies:
-        sentence = OF_ROWS if tally.cells is None else OF_PERSONS if tally.cells == 1 else OF_CELLS
-        tables = "; ".join(map(name_of, tally.plan.marginals))
-        sentences.append(_(sentence).format(tables=tables, rows=tally.bound, cells=tally.cells, id=plan.unit.id))
-    first = plan.tallies[0]
-    kind = "rows" if first.cells is None else "persons" if first.cells == 1 else "cells"
-    return " ".join([*sentences, _(OF_FIRST[kind]).format(tables=name_of(first.plan.marginals[0]))])
-
-
-def rows_counted(plan: Plan) -> str:
-    """Say which rows all counts and totals refer to, if the table may have more; otherwise nothing.
-
-    >>> plan = Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 3}, columns=[{"name": "a", "kind": "yesno"}],
-    ...             tables=[["a"]])
-    >>> print(rows_counted(plan))
-    Of each person (column who), at most 3 rows were kept, chosen at random. All counts, totals and intervals are of \
-kept rows: the table may hold more.
-    """
-    if plan.unit.id is None:
-        return ""
-    if plan.tallied:
-        return persons_counted(plan)
-    if plan.nouns.rows or plan.nouns.people:
-        return _(
-            "Of the {people} (column {id}), at most {n} {rows} each were kept, chosen at random. All counts, totals "
-            "and intervals are of kept {rows}: the table may hold more.",
-            people=plan.nouns.people or _("people"), rows=plan.nouns.rows or _("rows"), n=number(plan.unit.rows),
-            id=plan.unit.id,
-        )  # fmt: skip
-    return plural(
-        "Of each person (column {id}), at most one row was kept, chosen at random. All counts, totals and intervals "
-        "are of kept rows: the table may hold more.",
-        "Of each person (column {id}), at most {n} rows were kept, chosen at random. All counts, totals and intervals "
-        "are of kept rows: the table may hold more.",
-        plan.unit.rows,
-        id=plan.unit.id,
-    )
-
-
 def shown_labels(column: Column) -> tuple[str, ...]:
     """Return the labels of a column's cells for readers, in their language.
 
@@ -318,6 +206,11 @@ def shown_labels(column: Column) -> tuple[str, ...]:
         ends = (text.split(" to ") for text in map(localised, declared))
         declared = tuple(_("{low} to {high}", low=each[0], high=each[1]) if len(each) > 1 else each[0] for each in ends)
     return (*declared, *(_apart(label, declared) for label in column.labels[column.declared_size :]))
+
+
+def label_words(column: Column) -> dict[str, str]:
+    """Map the labels of a column's cells, as they are in files, to those for readers."""
+    return dict(zip(column.labels, shown_labels(column), strict=True))
 
 
 def _apart(label: str, declared: tuple[str, ...]) -> str:
@@ -345,49 +238,3 @@ def words_in_files(plan: Plan) -> dict[str, str]:
         *([MISSING] if any(column.missing for column in columns) else []),
     ]
     return {word: _(word) for word in words if _(word) != word}
-
-
-def found_in_words(plan: Plan) -> str:
-    """Say which shares of ε find cells, and what predictions assume until then; nothing if all cells are declared."""
-    if not plan.finds:
-        return ""
-    columns = [plan.column(name) for name in plan.finds]
-    assumed = [
-        _("{n} bins of one width ({name})", n=number(column.declared_size), name=column.name)
-        if isinstance(column, Number)
-        else _("{n} values ({name})", n=number(column.declared_size), name=column.name)
-        for column in columns
-    ]
-    return _(
-        "Of this, {shares} pays for finding cells, and {rest} for the tables. Until cells are found, errors are "
-        "predicted for {assumed}; a release may find fewer.",
-        shares=" + ".join(f"{localised(exact_text(plan.epsilon * each.share))} ({each.name})" for each in columns),
-        rest=localised(exact_text(plan.for_tables)),
-        assumed=", ".join(assumed),
-    )
-
-
-def unit_in_words(plan: Plan) -> str:
-    """Say whom or what the release protects, as its manifest does."""
-    rows, people = plan.nouns.rows, plan.nouns.people
-    if plan.unit.id is None:
-        rows = rows or people
-        return _("one row of a table of {rows}", rows=rows) if rows else _("one row, which stands for one person")
-    if people:
-        return plural(
-            "one of the {people}, named by the column {id}, with at most {n} row; rows beyond that were left out",
-            "one of the {people}, named by the column {id}, with at most {n} rows; rows beyond that were left out",
-            plan.unit.rows,
-            people=people,
-            id=plan.unit.id,
-        )
-    if plan.unit.rows == 1:
-        return _(
-            "one person, named by the column {id}, with at most one row; rows beyond that were left out",
-            id=plan.unit.id,
-        )
-    return _(
-        "one person, named by the column {id}, with at most {rows} rows; rows beyond that were left out",
-        id=plan.unit.id,
-        rows=plan.unit.rows,
-    )

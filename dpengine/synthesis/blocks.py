@@ -11,14 +11,12 @@ from dpengine.estimate.consistency import ConsistentTables
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.nested import NO_LEVELS, Counted, follow
 from dpengine.spec.categories.resolution import Resolution
-from dpengine.synthesis.generate_rows import SyntheticRows
+from dpengine.synthesis.generate_rows import SyntheticRows, WholeCounts
 
 __all__ = ["blocks"]
 
 
-def blocks(
-    model: ConsistentTables | SyntheticRows, people: int, resolution: Resolution = NO_LEVELS
-) -> Iterator[ConsistentTables | SyntheticRows]:
+def blocks(model: WholeCounts, people: int, resolution: Resolution = NO_LEVELS) -> Iterator[WholeCounts]:
     """Yield models of up to `people` people each that add up to `model`, or a small `model` itself.
 
     Every part is consistent in itself. A part of tables holds its share of each cell's people, rounded; a part of

@@ -52,7 +52,7 @@ from dpengine.synthesis.repair import (
 )
 from dpengine.synthesis.shared_rows import loosened, share, unique
 
-__all__ = ["SyntheticRows", "generate_rows", "realise"]
+__all__ = ["SyntheticRows", "WholeCounts", "generate_rows", "realise"]
 
 MAX_ONCE = 2**17  # people who get a row each; if there are more, people share rows of larger weights
 COARSE = 2**14  # number of such rows
@@ -130,9 +130,10 @@ class SyntheticRows:
         return int(self.weights.sum())
 
 
-def realise(
-    fitted: ConsistentTables | Pairwise | Following, tables: Sequence[Columns]
-) -> SyntheticRows | ConsistentTables:
+WholeCounts = ConsistentTables | SyntheticRows
+
+
+def realise(fitted: ConsistentTables | Pairwise | Following, tables: Sequence[Columns]) -> WholeCounts:
     """Return whole counts that agree everywhere for a fitted model; tables that are already whole do not change.
 
     Pairs become synthetic rows that are close to them and have their total. If the pairs come with a table of all

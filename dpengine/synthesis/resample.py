@@ -25,7 +25,7 @@ from dpengine.marginals.marginal import Domain
 from dpengine.marginals.nested import NO_LEVELS
 from dpengine.quasi_random import golden_fractions, shuffled
 from dpengine.spec.categories.resolution import Resolution
-from dpengine.synthesis.generate_rows import SyntheticRows
+from dpengine.synthesis.generate_rows import SyntheticRows, WholeCounts
 
 __all__ = ["expand", "rescale", "unique_rows"]
 
@@ -36,9 +36,7 @@ BATCHES = 96  # of rows in a pass of swaps
 ACCEPTED = (0.2, 0.1, 0.1, 0.05)  # fraction of a batch's helpful swaps that a pass makes at once
 
 
-def unique_rows(
-    model: ConsistentTables | SyntheticRows, resolution: Resolution = NO_LEVELS
-) -> tuple[dict[str, Ints], Ints]:
+def unique_rows(model: WholeCounts, resolution: Resolution = NO_LEVELS) -> tuple[dict[str, Ints], Ints]:
     """Return unique rows, as the cells of each column, and their weights; counted, they give the model's tables."""
     if isinstance(model, SyntheticRows):
         named = zip(model.domain, model.codes, strict=True)

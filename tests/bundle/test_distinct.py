@@ -17,10 +17,20 @@ from dpengine.bundle.promises import promises
 from dpengine.measure.strategy import decide
 from dpengine.release import Release, reopen
 from dpengine.replicates import basis_of
-from dpengine.spec.wording import rows_counted
+from dpengine.spec.counted_wording import rows_counted
 from dpengine.translation.catalogue import speaking
-from tests.bundle.test_verify import cell, faults_of, stated
-from tests.bundles import Members, members_of, rows_of, table_of, with_portals, zipped
+from tests.bundles import (
+    Members,
+    cell,
+    faults_of,
+    manifest_in,
+    members_of,
+    rows_of,
+    stated,
+    table_of,
+    with_portals,
+    zipped,
+)
 from tests.plans import letters_plan
 
 UNIT = {"id": "who", "rows": 3}
@@ -125,10 +135,9 @@ def test_counts_of_people_add_up_as_their_estimates(end: str) -> None:
 
 def of_version_2(members: Members) -> None:
     """Rewrite the manifest as earlier versions wrote it, which counted rows only and did not mention persons."""
-    manifest = json.loads(members["manifest.json"])
-    del manifest["counted"]
-    manifest |= promises(Plan.loads(members["plan.yaml"].decode()), 2) | {"schema_version": 2}
-    members["manifest.json"] = json.dumps(manifest).encode()
+    with manifest_in(members) as manifest:
+        del manifest["counted"]
+        manifest |= promises(Plan.loads(members["plan.yaml"].decode()), 2) | {"schema_version": 2}
 
 
 def test_a_bundle_is_verified_and_a_forged_bound_is_found(made: Release) -> None:

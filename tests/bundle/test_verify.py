@@ -8,7 +8,6 @@ import zipfile
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,14 +17,28 @@ from dpengine.bundle.manifest_wording import SCHEMA_VERSION
 from dpengine.bundle.verify import PROSE, verify
 from dpengine.errors import ReleaseError
 from dpengine.marginals.measurement import Allocation, Measurement, Measurements
-from tests.bundles import AGE, TOTAL, VISIT, Members, members_of, rows_of, table_of, with_portals, zipped
+from tests.bundles import (
+    AGE,
+    COUNT,
+    ESTIMATE,
+    HIGH,
+    LOW,
+    TOTAL,
+    VISIT,
+    Members,
+    cell,
+    faults_of,
+    manifest_in,
+    members_of,
+    plus,
+    rows_of,
+    stated,
+    stated_as,
+    table_of,
+    with_portals,
+    zipped,
+)
 from tests.plans import letters_plan
-
-
-def faults_of(source: bytes) -> tuple[str, ...]:
-    with pytest.raises(ReleaseError) as refused:
-        verify(source)
-    return tuple(map(str, refused.value.faults))
 
 
 def replaced(name: str, old: bytes, new: bytes) -> Callable[[Members], None]:
@@ -36,46 +49,8 @@ def replaced(name: str, old: bytes, new: bytes) -> Callable[[Members], None]:
     return edit
 
 
-def stated_as(form: Callable[[Any], object], *path: str | int) -> Callable[[Members], None]:
-    """Put the same value in another form at `path` of the manifest."""
-
-    def edit(members: Members) -> None:
-        manifest = at = json.loads(members["manifest.json"])
-        for step in path[:-1]:
-            at = at[step]
-        at[path[-1]] = form(at[path[-1]])
-        members["manifest.json"] = json.dumps(manifest).encode()
-
-    return edit
-
-
 def dropped(name: str) -> Callable[[Members], None]:
     return lambda members: members.__delitem__(name)
-
-
-def stated(*path: str | int, value: object) -> Callable[[Members], None]:
-    """Put another value at `path` of the manifest."""
-
-    def edit(members: Members) -> None:
-        manifest = at = json.loads(members["manifest.json"])
-        for step in path[:-1]:
-            at = at[step]
-        assert not isinstance(at, dict) or at.get(path[-1]) != value
-        at[path[-1]] = value
-        members["manifest.json"] = json.dumps(manifest).encode()
-
-    return edit
-
-
-def cell(name: str, line: int, place: int, change: Callable[[str], str]) -> Callable[[Members], None]:
-    """Change one number of a table; `place` counts columns from the right, so 1 is `high`."""
-
-    def edit(members: Members) -> None:
-        rows = rows_of(members[name])
-        rows[line][-place] = change(rows[line][-place])
-        members[name] = table_of(rows)
-
-    return edit
 
 
 def with_a_zero(members: Members) -> None:
@@ -94,13 +69,6 @@ def swapped(name: str, one: int, other: int) -> Callable[[Members], None]:
         members[name] = b"\r\n".join(lines)
 
     return edit
-
-
-def plus(amount: float) -> Callable[[str], str]:
-    return lambda text: f"{float(text) + amount:.12g}"
-
-
-HIGH, LOW, ESTIMATE, COUNT = 1, 2, 3, 4
 
 
 @pytest.mark.by_day(4)
@@ -250,10 +218,9 @@ def test_all_faults_are_reported_at_once(bundle: bytes) -> None:
 
 def test_faults_come_in_the_order_of_names(bundle: bytes) -> None:
     members = members_of(bundle)
-    manifest = json.loads(members["manifest.json"])
-    names = [f"{letter}.txt" for letter in "hgfedcba"]
-    manifest["files"] |= {name: {"sha256": "0" * 64, "bytes": 0} for name in names}
-    members["manifest.json"] = json.dumps(manifest).encode()
+    with manifest_in(members) as manifest:
+        names = [f"{letter}.txt" for letter in "hgfedcba"]
+        manifest["files"] |= {name: {"sha256": "0" * 64, "bytes": 0} for name in names}
     listed = [fault for fault in faults_of(zipped(members)) if fault.startswith("the manifest lists")]
     assert listed == [f"the manifest lists {name}, which does not belong in this bundle" for name in sorted(names)]
 

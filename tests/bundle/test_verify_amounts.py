@@ -14,8 +14,7 @@ from dpengine.bundle.checks.width_check import AmountWidths
 from dpengine.bundle.promises import promises
 from dpengine.estimate.amounts import _solve, mean_reach
 from dpengine.measure.strategy import decide
-from tests.bundle.test_verify import cell, faults_of, stated
-from tests.bundles import Members, members_of, rows_of, zipped
+from tests.bundles import Members, cell, faults_of, members_of, rows_of, stated, zipped
 
 SEX, TOTAL = "tables/01-sex.csv", "tables/total.csv"
 PAY = {"name": "pay", "kind": "amount", "from": 0, "to": 100, "step": "0.5", "knots": [0, 20, 40, 60, 80, 100]}

@@ -23,8 +23,25 @@ from dpengine.estimate.model_intervals import least_half_widths, model_half_widt
 from dpengine.exact import exact_text
 from dpengine.marginals.measurement import AUDIT, GRAIN, PERMUTE_AND_FLIP, Allocation
 from dpengine.measure.strategy import decide
-from tests.bundle.test_verify import ESTIMATE, HIGH, LOW, cell, faults_of, plus, stated, stated_as
-from tests.bundles import AGE, TOTAL, Members, members_of, rows_of, table_of, with_portals, zipped
+from tests.bundles import (
+    AGE,
+    ESTIMATE,
+    HIGH,
+    LOW,
+    TOTAL,
+    Members,
+    cell,
+    faults_of,
+    manifest_in,
+    members_of,
+    plus,
+    rows_of,
+    stated,
+    stated_as,
+    table_of,
+    with_portals,
+    zipped,
+)
 from tests.plans import CLINIC, sparse_plan
 
 NOT_AS_WIDE = "intervals are not as wide as half_width_95 says"
@@ -38,15 +55,14 @@ def hidden(*columns: str) -> Callable[[Members], None]:
     """Leave out what was measured of the first of `columns`, or of all together; the next measurement has its ε."""
 
     def edit(members: Members) -> None:
-        manifest = json.loads(members["manifest.json"])
-        measured = manifest["measurements"]
-        left_out = [each for each in measured if {*columns} <= {*each["columns"]}]
-        for entry in left_out:
-            measured.remove(entry)
-        other = measured[0]
-        epsilon = sum(Fraction(each["epsilon"]) for each in (other, *left_out))
-        other |= {"epsilon": exact_text(epsilon), "scale": exact_text(other["sensitivity"] / epsilon)}
-        members["manifest.json"] = json.dumps(manifest).encode()
+        with manifest_in(members) as manifest:
+            measured = manifest["measurements"]
+            left_out = [each for each in measured if {*columns} <= {*each["columns"]}]
+            for entry in left_out:
+                measured.remove(entry)
+            other = measured[0]
+            epsilon = sum(Fraction(each["epsilon"]) for each in (other, *left_out))
+            other |= {"epsilon": exact_text(epsilon), "scale": exact_text(other["sensitivity"] / epsilon)}
 
     return edit
 
@@ -55,44 +71,41 @@ def audit_gets(share: str) -> Callable[[Members], None]:
     """Give the audit this part of ε, and a column the rest, or take it from there."""
 
     def edit(members: Members) -> None:
-        manifest = json.loads(members["manifest.json"])
-        audit = next(each for each in manifest["measurements"] if each.get("purpose") == AUDIT)
-        column = next(each for each in manifest["measurements"] if len(each["columns"]) == 2)
-        whole, part = Fraction(audit["epsilon"]) + Fraction(column["epsilon"]), 3 * Fraction(share)
-        for entry, epsilon in ((audit, part), (column, whole - part)):
-            entry |= {"epsilon": exact_text(epsilon), "scale": exact_text(entry["sensitivity"] / epsilon)}
-        members["manifest.json"] = json.dumps(manifest).encode()
+        with manifest_in(members) as manifest:
+            audit = next(each for each in manifest["measurements"] if each.get("purpose") == AUDIT)
+            column = next(each for each in manifest["measurements"] if len(each["columns"]) == 2)
+            whole, part = Fraction(audit["epsilon"]) + Fraction(column["epsilon"]), 3 * Fraction(share)
+            for entry, epsilon in ((audit, part), (column, whole - part)):
+                entry |= {"epsilon": exact_text(epsilon), "scale": exact_text(entry["sensitivity"] / epsilon)}
 
     return edit
 
 
 def audited_twice(members: Members) -> None:
     """Divide the audit's part of ε between two audits."""
-    manifest = json.loads(members["manifest.json"])
-    audit = next(each for each in manifest["measurements"] if each.get("purpose") == AUDIT)
-    half = Fraction(audit["epsilon"]) / 2
-    audit |= {"epsilon": exact_text(half), "scale": exact_text(audit["sensitivity"] / half)}
-    manifest["measurements"].append(audit)
-    members["manifest.json"] = json.dumps(manifest).encode()
+    with manifest_in(members) as manifest:
+        audit = next(each for each in manifest["measurements"] if each.get("purpose") == AUDIT)
+        half = Fraction(audit["epsilon"]) / 2
+        audit |= {"epsilon": exact_text(half), "scale": exact_text(audit["sensitivity"] / half)}
+        manifest["measurements"].append(audit)
 
 
 def narrowed(times: float, error: float = 1.0) -> Callable[[Members], None]:
     """Make all intervals of tables of two columns narrower, their half-widths too, and the model's error smaller."""
 
     def edit(members: Members) -> None:
-        manifest = json.loads(members["manifest.json"])
-        manifest["model_error"]["factor"] *= error
-        for table in (each for each in manifest["tables"] if len(each["columns"]) == 2):
-            head, *rows = rows_of(members[table["file"]])
-            count, estimate, low, high = (head.index(name) for name in ("count", "estimate", "low", "high"))
-            middle = np.array([float(row[estimate]) for row in rows])
-            wide = times * np.maximum(np.array([float(row[high]) for row in rows]) - middle, 1.0)
-            ends = published(middle, wide, np.array([int(row[count]) for row in rows]))
-            for row, start, end in zip(rows, *ends, strict=True):
-                row[low], row[high] = str(start), str(end)
-            members[table["file"]] = table_of([head, *rows])
-            table["half_width_95"] = float(np.quantile(wide, 0.95, method="higher"))
-        members["manifest.json"] = json.dumps(manifest).encode()
+        with manifest_in(members) as manifest:
+            manifest["model_error"]["factor"] *= error
+            for table in (each for each in manifest["tables"] if len(each["columns"]) == 2):
+                head, *rows = rows_of(members[table["file"]])
+                count, estimate, low, high = (head.index(name) for name in ("count", "estimate", "low", "high"))
+                middle = np.array([float(row[estimate]) for row in rows])
+                wide = times * np.maximum(np.array([float(row[high]) for row in rows]) - middle, 1.0)
+                ends = published(middle, wide, np.array([int(row[count]) for row in rows]))
+                for row, start, end in zip(rows, *ends, strict=True):
+                    row[low], row[high] = str(start), str(end)
+                members[table["file"]] = table_of([head, *rows])
+                table["half_width_95"] = float(np.quantile(wide, 0.95, method="higher"))
 
     return edit
 
@@ -105,9 +118,8 @@ def purpose(text: str) -> Callable[[Members], None]:
     """Say that a choice was for another purpose."""
 
     def edit(members: Members) -> None:
-        manifest = json.loads(members["manifest.json"])
-        next(each for each in manifest["measurements"] if "purpose" in each)["purpose"] = text
-        members["manifest.json"] = json.dumps(manifest).encode()
+        with manifest_in(members) as manifest:
+            next(each for each in manifest["measurements"] if "purpose" in each)["purpose"] = text
 
     return edit
 
@@ -249,11 +261,10 @@ def test_each_fact_of_a_choice_and_of_an_audit_fits_its_purpose(
     modelled: bytes, place: int, facts: dict[str, Any], fault: str
 ) -> None:
     members = members_of(modelled)
-    manifest = json.loads(members["manifest.json"])
-    entry = manifest["measurements"][place]
-    entry |= facts
-    entry["scale"] = exact_text(entry["sensitivity"] / Fraction(entry["epsilon"]))
-    members["manifest.json"] = json.dumps(manifest).encode()
+    with manifest_in(members) as manifest:
+        entry = manifest["measurements"][place]
+        entry |= facts
+        entry["scale"] = exact_text(entry["sensitivity"] / Fraction(entry["epsilon"]))
     assert any(fault in each for each in faults_of(zipped(with_portals(members))))
 
 
@@ -268,15 +279,14 @@ def test_choices_and_audits_are_stated_for_all_rows_of_a_person() -> None:
     clinic = CLINIC[: CLINIC.index("tables:")].replace('epsilon: "1"', 'epsilon: "3"')
     text = clinic.replace("rows: 1", "rows: 3, id: who") + "tables: {each: 2}\nstrategy: adaptive\n"
     members = members_of(write.pack(preview(Plan.loads(text))))
-    manifest = json.loads(members["manifest.json"])
-    assert any("more than one value in who" in each for each in manifest["not_protected"])
-    entry = next(entry for entry in manifest["measurements"] if "purpose" in entry)
-    alone = entry["sensitivity"]
-    while alone % 3 == 0:  # the number of pairs asked about may be a multiple of 3, too
-        alone //= 3
-    entry["scale"] = exact_text(Fraction(entry["scale"]) * alone / entry["sensitivity"])
-    entry["sensitivity"] = alone
-    members["manifest.json"] = json.dumps(manifest).encode()
+    with manifest_in(members) as manifest:
+        assert any("more than one value in who" in each for each in manifest["not_protected"])
+        entry = next(entry for entry in manifest["measurements"] if "purpose" in entry)
+        alone = entry["sensitivity"]
+        while alone % 3 == 0:  # the number of pairs asked about may be a multiple of 3, too
+            alone //= 3
+        entry["scale"] = exact_text(Fraction(entry["scale"]) * alone / entry["sensitivity"])
+        entry["sensitivity"] = alone
     assert any("mechanism or sensitivity does not fit this purpose" in each for each in faults_of(zipped(members)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations
@@ -14,8 +13,7 @@ from dpengine import Plan, preview, verify
 from dpengine.bundle import write
 from dpengine.exact import exact_text
 from dpengine.marginals.box_strata import fewest_boxes, most_boxes
-from tests.bundle.test_verify import ESTIMATE, cell, faults_of
-from tests.bundles import Members, members_of, rows_of, zipped
+from tests.bundles import ESTIMATE, Members, cell, faults_of, manifest_in, members_of, rows_of, zipped
 from tests.measure.test_box_strategy import AGES, plan_of
 
 BESIDE = plan_of([AGES, ["sex", "land"], {"columns": ["land"], "mean": ["pay"]}])
@@ -157,9 +155,8 @@ def test_every_change_is_found(
 ) -> None:
     verify(bundles[name])
     members = members_of(bundles[name])
-    manifest = json.loads(members["manifest.json"])
-    change(manifest, members)
-    members["manifest.json"] = json.dumps(manifest).encode()
+    with manifest_in(members) as manifest:
+        change(manifest, members)
     assert any(fault in each for each in faults_of(zipped(members)))
 
 

@@ -30,7 +30,7 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import people
 from dpengine.synthesis import cell_values
 from dpengine.synthesis.generate_rows import SyntheticRows
-from tests.bundles import AGE, TOTAL, VISIT, members_of, rows_of, with_portals, zipped
+from tests.bundles import AGE, TOTAL, VISIT, manifest_in, members_of, rows_of, with_portals, zipped
 from tests.plans import CLINIC, letters_plan, plans
 
 
@@ -264,15 +264,14 @@ def test_files_of_an_earlier_version_are_found_under_their_earlier_names() -> No
     """Version 6 dropped letters without a plain form; the names are the same otherwise."""
     plan = Plan(dataset="d", epsilon=1, columns=[{"name": "Größe", "kind": "yesno"}], tables=[["Größe"]])
     members = members_of(write.pack(preview(plan)))
-    manifest = json.loads(members["manifest.json"])
-    earlier = {"tables/01-grosse.csv": "tables/01-groe.csv", "tables/01-grosse.parquet": "tables/01-groe.parquet"}
-    assert earlier.keys() <= members.keys()
-    manifest["schema_version"] = 6
-    for table in manifest["tables"]:
-        table["file"] = earlier.get(table["file"], table["file"])
-    manifest["files"] = {earlier.get(name, name): each for name, each in manifest["files"].items()}
+    with manifest_in(members) as manifest:
+        earlier = {"tables/01-grosse.csv": "tables/01-groe.csv", "tables/01-grosse.parquet": "tables/01-groe.parquet"}
+        assert earlier.keys() <= members.keys()
+        manifest["schema_version"] = 6
+        for table in manifest["tables"]:
+            table["file"] = earlier.get(table["file"], table["file"])
+        manifest["files"] = {earlier.get(name, name): each for name, each in manifest["files"].items()}
     members = {earlier.get(name, name): each for name, each in members.items()}
-    members["manifest.json"] = json.dumps(manifest).encode()
     bundle = zipped(with_portals(members))
     assert verify(bundle)["schema_version"] == 6
     assert len(export.published(bundle).tables["Größe",]) == len(draw_replicates(bundle)["Größe",]) == 4

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from dpengine import Plan, predict, preview
-from dpengine.charts import figures, heatmap, style
+from dpengine.charts import error_curve, figures, heatmap, style
 from dpengine.charts.cells import ALL
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.forms import Form
@@ -98,8 +98,8 @@ def test_a_drawing_is_what_plotly_makes_of_it(result: Result) -> None:
         drawing, figure = (draw(source, table, **how) for draw in (figures.release_drawing, figures.release_figure))
         assert isinstance(drawing, Drawing)
         assert _plain(drawing._asdict()) == _plain(figure.to_plotly_json()), (table, how)
-    curve = figures.curve_drawing(result.plan)
-    assert _plain(curve._asdict()) == _plain(figures.curve_drawing(result.plan).figure().to_plotly_json())
+    curve = error_curve.curve_drawing(result.plan)
+    assert _plain(curve._asdict()) == _plain(error_curve.curve_drawing(result.plan).figure().to_plotly_json())
 
 
 def test_no_report_loads_plotly() -> None:
@@ -165,7 +165,7 @@ def test_large_tables_leave_their_labels_to_the_browser_and_numbers_to_the_hover
 
 def test_the_error_curve_marks_the_plan_and_needs_no_data() -> None:
     plan = Plan.loads(CLINIC).at("0.3")
-    figure = figures.curve_drawing(plan).figure()
+    figure = error_curve.curve_drawing(plan).figure()
     lines = [trace for trace in figure.data if trace.mode == "lines"]
     assert len({trace.line.dash for trace in lines}) == len(lines), "lines differ by more than colour"
     marks = [trace for trace in figure.data if trace.mode == "markers"]
@@ -198,8 +198,8 @@ def test_comparison_draws_every_cell(result: Result) -> None:
 
 def test_the_numbers_of_the_curve_are_those_that_are_drawn() -> None:
     plan = Plan.loads(CLINIC).at("0.3")
-    numbers = figures.error_curve_numbers(plan)
-    lines = [trace for trace in figures.curve_drawing(plan).figure().data if trace.mode == "lines"]
+    numbers = error_curve.error_curve_numbers(plan)
+    lines = [trace for trace in error_curve.curve_drawing(plan).figure().data if trace.mode == "lines"]
     assert [list(trace.customdata) for trace in lines] == [numbers[name] for name in numbers if name != "ε"]
     predicted = predict(plan).set_index("table")["half_width_95"]
     here = numbers["ε"].index(0.3)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpengine import Plan, preview
-from dpengine.charts import figures
+from dpengine.charts import error_curve, figures
 from dpengine.charts.cells import ALL, Cells
 from dpengine.charts.forms import forms
 from dpengine.charts.level_rows import level_rows
@@ -101,7 +101,7 @@ def test_pairs_of_amounts_are_dots_with_their_intervals_and_a_line_at_0(pairs: R
     assert forms(pairs.plan, ("region",), measure) == ("dots", "ranked"), "no map, which would hide the intervals"
     heading = measure.heading(pairs.plan)
     assert figures.alt_text(pairs, TABLE, measure).startswith(f"Published {heading} by region and sex: ")
-    numbers = figures.error_curve_numbers(pairs.plan, measure, epsilons=[0.5])
+    numbers = error_curve.error_curve_numbers(pairs.plan, measure, epsilons=[0.5])
     assert numbers["region × sex"][numbers["ε"].index(3)] == measure_half_widths(decide(pairs.plan), TABLE)[name]
     assert [each for each in header(pairs.plan, TABLE) if each == name] == [name]
 
@@ -197,14 +197,14 @@ def test_descriptions_say_the_least_and_the_most_and_no_markup_comes_in(result: 
 
 def test_the_curve_of_a_mean_is_in_its_unit_and_that_of_the_plan(result: Result) -> None:
     plan, measure = result.plan, Measure("mean", "pay")
-    numbers = figures.error_curve_numbers(plan, measure, epsilons=[0.5])
+    numbers = error_curve.error_curve_numbers(plan, measure, epsilons=[0.5])
     assert set(numbers) == {"ε", "region × sex", "year", "total"}
     here = numbers["ε"].index(2)
     assert numbers["year"][here] == measure_half_widths(decide(plan), ("year",))["mean_pay"]
-    figure = figures.curve_drawing(plan, numbers=numbers, measure=measure).figure()
+    figure = error_curve.curve_drawing(plan, numbers=numbers, measure=measure).figure()
     assert "Error of mean pay" in figure.layout.title.text.replace("<br>", " ")
     assert list(figure.data[0].customdata) == numbers["region × sex"]
-    assert "mean pay: 95 in 100 are within" in figures.error_curve_alt(plan, numbers, measure)
+    assert "mean pay: 95 in 100 are within" in error_curve.error_curve_alt(plan, numbers, measure)
 
 
 def test_names_of_measures_are_those_of_the_published_columns(result: Result) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import struct
 import zipfile
 from collections.abc import Callable, Mapping
@@ -12,7 +11,7 @@ from functools import cache
 from dpengine import Plan
 from dpengine.bundle.write import pack
 from dpengine.results.preview import preview
-from tests.bundles import AGE, TOTAL, Members, members_of, zipped
+from tests.bundles import AGE, TOTAL, Members, manifest_in, members_of, zipped
 from tests.plans import CLINIC
 
 MEGABYTE = 10**6
@@ -35,9 +34,8 @@ def _members(change: Callable[[Members], object]) -> Callable[[], bytes]:
 
 def _stating(change: Callable[[dict[str, object]], object]) -> Callable[[], bytes]:
     def edit(members: Members) -> None:
-        manifest = json.loads(members["manifest.json"])
-        change(manifest)
-        members["manifest.json"] = json.dumps(manifest).encode()
+        with manifest_in(members) as manifest:
+            change(manifest)
 
     return _members(edit)
 

@@ -24,8 +24,7 @@ from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.measure.strategy import decide
 from dpengine.results.result import Result, conclude
 from dpengine.spec.domain import Amount, cells_payload
-from tests.bundle.test_verify import cell, faults_of
-from tests.bundles import members_of, zipped
+from tests.bundles import cell, faults_of, members_of, zipped
 
 SIZES = (30, 300, 3000, 10_000)
 ASKED: dict[str, Any] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -29,8 +28,7 @@ from dpengine.measure.strategy import decide
 from dpengine.measure.summed_strategy import Summed
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.result import Result
-from tests.bundle.test_verify import faults_of
-from tests.bundles import members_of, zipped
+from tests.bundles import faults_of, manifest_in, members_of, zipped
 
 PLACE = {"name": "place", "kind": "category", "levels": ["land", "place"], "other": False, "missing": False,
          "values": {f"l{k}": [f"p{k}{j}" for j in range(2 + k)] for k in range(4)}}  # fmt: skip
@@ -269,18 +267,17 @@ def test_intervals_hold_and_errors_are_as_predicted() -> None:
 @pytest.mark.parametrize("fault", ["a level left out", "one box left out", "boxes twice", "surer"])
 def test_every_change_in_a_release_is_found(fault: str) -> None:
     members = members_of(bundle())
-    manifest = json.loads(members["manifest.json"])
-    measured = manifest["measurements"]
-    if fault == "surer":
-        next(each for each in manifest["tables"] if each["columns"] == ["place@land", "sex"])["half_width_95"] /= 2
-    else:
-        gone = {"a level left out": 0, "one box left out": -1, "boxes twice": -1}[fault]
-        left = measured.pop(gone)
-        other = dict(measured[-1]) if fault == "boxes twice" else measured[-1]
-        epsilon = Fraction(left["epsilon"]) + (0 if fault == "boxes twice" else Fraction(other["epsilon"]))
-        other |= {"epsilon": exact_text(epsilon), "scale": exact_text(other["sensitivity"] / epsilon)}
-        measured += [other] if fault == "boxes twice" else []
-    members["manifest.json"] = json.dumps(manifest).encode()
+    with manifest_in(members) as manifest:
+        measured = manifest["measurements"]
+        if fault == "surer":
+            next(each for each in manifest["tables"] if each["columns"] == ["place@land", "sex"])["half_width_95"] /= 2
+        else:
+            gone = {"a level left out": 0, "one box left out": -1, "boxes twice": -1}[fault]
+            left = measured.pop(gone)
+            other = dict(measured[-1]) if fault == "boxes twice" else measured[-1]
+            epsilon = Fraction(left["epsilon"]) + (0 if fault == "boxes twice" else Fraction(other["epsilon"]))
+            other |= {"epsilon": exact_text(epsilon), "scale": exact_text(other["sensitivity"] / epsilon)}
+            measured += [other] if fault == "boxes twice" else []
     expected = {
         "a level left out": "is not the levels of place", "surer": "does not follow from the measurements",
         "one box left out": "no other, is to be measured once in boxes",

@@ -7,7 +7,6 @@ What is exact has no false alarms. The tests that draw choose at so much ε that
 from __future__ import annotations
 
 import itertools
-import json
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -32,8 +31,7 @@ from dpengine.sources.open import open_table
 from dpengine.spec.domain import Amount
 from dpengine.spec.numeric.amount_steps import Stepped, at_steps
 from tests import ibis_tables
-from tests.bundle.test_verify import faults_of, stated
-from tests.bundles import members_of, zipped
+from tests.bundles import faults_of, manifest_in, members_of, stated, zipped
 
 pytestmark = ibis_tables.TOLERATED
 
@@ -221,11 +219,13 @@ def test_a_changed_choice_is_found(edit: tuple[str, object], fault: str) -> None
 ])  # fmt: skip
 def test_a_bundle_that_measures_or_chooses_twice_is_refused(place: int, fault: str) -> None:
     members = members_of(_bundle())
-    manifest = json.loads(members["manifest.json"])
-    entry = manifest["measurements"][place]
-    entry |= {"epsilon": exact_text(Fraction(entry["epsilon"]) / 2), "scale": exact_text(2 * Fraction(entry["scale"]))}
-    manifest["measurements"].append(entry)
-    members["manifest.json"] = json.dumps(manifest).encode()
+    with manifest_in(members) as manifest:
+        entry = manifest["measurements"][place]
+        entry |= {
+            "epsilon": exact_text(Fraction(entry["epsilon"]) / 2),
+            "scale": exact_text(2 * Fraction(entry["scale"])),
+        }
+        manifest["measurements"].append(entry)
     assert any(fault in each for each in faults_of(zipped(members)))
 
 

@@ -1162,8 +1162,8 @@ FAULTS = [
     Fault(
         "an audit takes private choices for free",
         "dpengine/audit/neighbours.py",
-        "choices = [choice.epsilon for choice in measured.choices]",
-        "choices: list[Fraction] = []",
+        "        costs += [choice.epsilon for choice in measured.choices]\n",
+        "",
         "tests/audit/test_neighbours.py::test_private_choices_cost_what_was_charged_for_them",
     ),
     # Larger tables in a ring

@@ -11,6 +11,7 @@ TALLIES = "dpengine/spec/tallies.py"
 BOUNDING = "dpengine/counting/contribution_bounding.py"
 LEDGER = "dpengine/accounting/ledger.py"
 LEDGER_ACCESS = "dpengine/accounting/ledger_access.py"
+BOOK = "dpengine/accounting/book.py"
 CHAIN = "dpengine/accounting/hash_chain.py"
 WITNESS = "dpengine/accounting/witness.py"
 UPKEEP = "dpengine/accounting/upkeep.py"
@@ -19,6 +20,7 @@ QUERY = "dpengine/spec/query/question.py"
 CHOOSE = "dpengine/choose.py"
 VERIFY = "dpengine/bundle/verify.py"
 PRICES = "dpengine/bundle/checks/price_check.py"
+MEASUREMENTS = "dpengine/bundle/checks/measurement_check.py"
 MODELS = "dpengine/bundle/checks/model_check.py"
 CHOICES_MADE = "dpengine/bundle/checks/choice_check.py"
 LOCAL = "dpengine/mechanisms/local/"
@@ -124,7 +126,7 @@ FAULTS = [
     ),
     Fault(
         "persons in several cells verify with the noise of one",
-        PRICES,
+        MEASUREMENTS,
         "if entry.sensitivity != tally.bound:",
         "if entry.sensitivity > tally.bound:",
         "tests/bundle/test_distinct.py",
@@ -480,7 +482,7 @@ FAULTS = [
     # Ledger
     Fault(
         "a cap binds each charge alone",
-        CHAIN,
+        BOOK,
         "spent + epsilon <= cap",
         "epsilon <= cap",
         OF_LEDGER + "::test_a_refusal_says_what_was_asked_spent_and_left_and_the_ways_out",
@@ -488,14 +490,14 @@ FAULTS = [
     ),
     Fault(
         "the command line charges a ledger that ends with it",
-        "dpengine/cli/common.py",
+        "dpengine/cli/options.py",
         "partial(address_of, lasting=True)",
         "partial(address_of, lasting=False)",
         "tests/test_cli_release.py::test_no_release_is_charged_to_a_ledger_that_ends_with_the_process",
     ),
     Fault(
         "a bundle may take the place of the ledger",
-        "dpengine/cli/common.py",
+        "dpengine/cli/options.py",
         "for file in _ledger_files(url)):",
         "for file in _ledger_files(url)[1:]):",
         "tests/test_cli_release.py::test_a_bundle_never_takes_the_place_of_what_is_read_or_of_the_ledger",
@@ -544,14 +546,14 @@ FAULTS = [
     ),
     Fault(
         "the same data under another name has a budget of its own",
-        CHAIN,
+        BOOK,
         " or row.fingerprint in prints",
         "",
         OF_LEDGER + "::test_the_same_data_under_another_name_shares_the_budget",
     ),
     Fault(
         "a capital letter opens a second budget",
-        CHAIN,
+        BOOK,
         "same_name(row.dataset) in spellings",
         "row.dataset == dataset",
         OF_LEDGER + "::test_spellings_of_a_name_are_one_dataset",
@@ -722,14 +724,14 @@ FAULTS = [
     ),
     Fault(
         "a bundle may state less noise",
-        PRICES,
-        "if _positive(entry.scale) != allocation.scale:",
+        MEASUREMENTS,
+        "if positive(entry.scale) != allocation.scale:",
         "if False:",
         OF_VERIFY + "::test_every_change_is_found_even_where_all_sha_256_sums_are_recomputed",
     ),
     Fault(
         "a bundle may state another sensitivity",
-        PRICES,
+        MEASUREMENTS,
         "if entry.sensitivity != tally.bound:",
         "if False:",
         OF_VERIFY + "::test_every_change_is_found_even_where_all_sha_256_sums_are_recomputed",
@@ -1014,7 +1016,7 @@ FAULTS = [
     ),
     Fault(
         "a bundle may claim any share for what found its cells",
-        PRICES,
+        MEASUREMENTS,
         "if epsilon is None or epsilon != plan.epsilon * share:",
         "if epsilon is None:",
         "tests/test_found_bins.py::test_a_bundle_that_claims_another_share_is_refused",
@@ -1028,7 +1030,7 @@ FAULTS = [
     ),
     Fault(
         "an ε in a bundle may be written in any way",
-        PRICES,
+        MEASUREMENTS,
         "return value if value > 0 and exact_text(value) == text else None",
         "return value if value > 0 else None",
         OF_VERIFY + "::test_every_change_is_found_even_where_all_sha_256_sums_are_recomputed",
@@ -1042,7 +1044,7 @@ FAULTS = [
     ),
     Fault(
         "bins in a bundle may have been found from any number of counts",
-        PRICES,
+        MEASUREMENTS,
         "elif search is not None and entry.cells != search.values.size:",
         "elif search is None:",
         "tests/test_found_bins.py::test_a_bundle_that_claims_another_number_of_boxes_is_refused",

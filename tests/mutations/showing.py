@@ -14,6 +14,7 @@ OF_ANSWER = "tests/results/test_answer.py"
 REPLICATES = "dpengine/replicates/draw.py"
 CROSS = "dpengine/bundle/checks/cross_check.py"
 PRICES = "dpengine/bundle/checks/price_check.py"
+MEASUREMENTS = "dpengine/bundle/checks/measurement_check.py"
 
 OF_REPLICATES = "tests/replicates/test_replicates.py::test_each_measurement_has_draws_and_a_scale_of_its_own"
 OF_VERIFY = "tests/bundle/test_verify.py"
@@ -168,7 +169,7 @@ FAULTS = [
     ),
     Fault(
         "a measurement of a column that is not there ends the program",
-        PRICES,
+        MEASUREMENTS,
         "if each.purpose is None and known.issuperset(each.columns)",
         "if each.purpose is None",
         OF_RANGES,
@@ -340,7 +341,7 @@ FAULTS = [
     ),
     Fault(
         "merged cells may be more than there are of a column",
-        PRICES,
+        MEASUREMENTS,
         "all(0 < some <= size for some, size",
         "all(0 < some for some, size",
         OF_MODEL + "::test_no_more_cells_are_left_by_merging_than_there_are",
@@ -445,7 +446,7 @@ FAULTS = [
     ),
     Fault(
         "the curve marks the error of another ε",
-        FIGURES,
+        "dpengine/charts/error_curve.py",
         "drawn[epsilons.index(here)], marker",
         "drawn[0], marker",
         OF_FIGURES + "::test_the_error_curve_marks_the_plan_and_needs_no_data",

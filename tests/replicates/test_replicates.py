@@ -21,7 +21,7 @@ from dpengine.estimate.table_errors import table_error
 from dpengine.noise import moments
 from dpengine.replicates import DRAWS, Basis, basis_from, basis_of, draw, draw_replicates, pack, replicate
 from dpengine.replicates.draw import _with_sums_of
-from dpengine.replicates.files import read_me
+from dpengine.replicates.guide import read_me
 from dpengine.results.mock_table import mock_counts
 from tests.plans import letters_plan, sparse_plan
 

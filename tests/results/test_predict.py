@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dpengine import Plan, PlanError, predict
 from dpengine.array_types import Columns
-from dpengine.charts.figures import error_curve_numbers
+from dpengine.charts.error_curve import error_curve_numbers
 from dpengine.estimate.error_distribution import ErrorDistribution, least_squares
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.estimate.table_errors import table_errors

@@ -15,7 +15,7 @@ from dpengine import LedgerError, Plan, preview
 from dpengine.marginals.marginal import Domain
 from dpengine.marginals.measurement import Measurements
 from dpengine.results.result import Result
-from dpengine.results.serialise import STATED, pack, plan_of, unpack
+from dpengine.results.serialise import STATED, Stored, pack, plan_of, unpack
 from dpengine.results.stated import state
 from dpengine.synthesis.generate_rows import SyntheticRows
 from tests.plans import letters_plan
@@ -24,7 +24,7 @@ STORY = {"release_id": "1", "created": "now", "software": {}}
 
 
 def reread(rows: SyntheticRows) -> SyntheticRows:
-    back = unpack(pack({}, Measurements(()), rows, STORY))[2]
+    back = unpack(pack(Stored({}, Measurements(()), rows, STORY))).model
     assert isinstance(back, SyntheticRows)
     return back
 
@@ -107,7 +107,7 @@ def test_the_plan_alone_is_read_without_the_numbers() -> None:
 @pytest.mark.parametrize("by_classes", [False, True])
 def test_the_use_of_latent_classes_is_stored_and_stated_only_if_they_are_used(by_classes: bool) -> None:
     rows = SyntheticRows(Domain(("a",), (1,)), np.zeros((1, 1), dtype=np.int32), np.ones(1, dtype=np.int64))
-    payload = pack({}, Measurements((), by_classes=by_classes), rows, STORY)
-    assert unpack(payload)[1].by_classes == by_classes
+    payload = pack(Stored({}, Measurements((), by_classes=by_classes), rows, STORY))
+    assert unpack(payload).measured.by_classes == by_classes
     with np.load(io.BytesIO(payload)) as arrays:
         assert ("by_classes" in json.loads(arrays["header"].tobytes())) == by_classes

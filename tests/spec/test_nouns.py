@@ -11,7 +11,7 @@ from dpengine.bundle import report
 from dpengine.bundle.manifest import describe
 from dpengine.bundle.quotation import quotation, quotation_of_several
 from dpengine.charts import figures
-from dpengine.spec.wording import counted_how, counted_noun, noun, rows_counted, unit_in_words
+from dpengine.spec.counted_wording import counted_how, counted_noun, noun, rows_counted, unit_in_words
 from dpengine.translation.catalogue import speaking
 
 ONE_ROW, SEVERAL = {"rows": 1}, {"id": "who", "rows": 3}

@@ -6,8 +6,8 @@ from itertools import combinations
 
 from dpengine.estimate.consistency import ConsistentTables
 from dpengine.marginals.pairwise import Pairwise
-from dpengine.synthesis.generate_rows import SyntheticRows, realise
+from dpengine.synthesis.generate_rows import WholeCounts, realise
 
 
-def dealt(model: ConsistentTables | Pairwise, widest: int) -> ConsistentTables | SyntheticRows:
+def dealt(model: ConsistentTables | Pairwise, widest: int) -> WholeCounts:
     return model if isinstance(model, ConsistentTables) else realise(model, [*combinations(model.one, widest)])

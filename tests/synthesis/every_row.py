@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dpengine.array_types import Ints
-from dpengine.estimate.consistency import ConsistentTables
-from dpengine.synthesis.generate_rows import SyntheticRows
+from dpengine.synthesis.generate_rows import WholeCounts
 from dpengine.synthesis.resample import expand, unique_rows
 
 
-def every_row(model: ConsistentTables | SyntheticRows) -> dict[str, Ints]:
+def every_row(model: WholeCounts) -> dict[str, Ints]:
     rows, weights = unique_rows(model)
     places = expand(weights)
     return {name: codes[places] for name, codes in rows.items()}

@@ -19,8 +19,8 @@ from dpengine.accounting.amount import check_texts
 from dpengine.accounting.approval import records
 from dpengine.accounting.approval.records import ALL
 from dpengine.accounting.approval.request import OPEN, Actor, Request, State, plan_digest
+from dpengine.accounting.book import Book
 from dpengine.accounting.entry import Charge, Resemblance
-from dpengine.accounting.hash_chain import Book
 from dpengine.errors import BudgetError
 from dpengine.exact import ratio_text
 from dpengine.translation.catalogue import _, mark, number

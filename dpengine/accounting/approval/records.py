@@ -9,18 +9,16 @@ import hashlib
 from collections.abc import Collection
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
 
 from dpengine.accounting import schema
 from dpengine.accounting.approval.request import Actor, Request, State
+from dpengine.accounting.book import Book
 from dpengine.accounting.entry import Charge, Kind, Outcome, Resemblance, same_name
 from dpengine.errors import BudgetError, LedgerError
 from dpengine.translation.catalogue import _
-
-if TYPE_CHECKING:
-    from dpengine.accounting.hash_chain import Book
 
 __all__ = [
     "ALL",
@@ -84,11 +82,9 @@ def _terms(row: sa.Row[Any]) -> tuple[bytes, str, Fraction, bool]:
 
 def set_rule(connection: sa.Connection, book: Book, dataset: str, needed: bool) -> None:
     """Set whether a dataset of the book's owner needs approval, under any spelling of its name."""
-    table = schema.rules
-    replaced = [name for name in book.rules if same_name(name) == same_name(dataset)]
-    connection.execute(sa.delete(table).where(table.c.owner == book.owner, table.c.dataset.in_(replaced)))
+    schema.forget(connection, schema.rules, book.owner, dataset, book.rules)
     if needed:
-        connection.execute(sa.insert(table).values(dataset=dataset, owner=book.owner))
+        connection.execute(sa.insert(schema.rules).values(dataset=dataset, owner=book.owner))
 
 
 def add(connection: sa.Connection, plan: str, fields: dict[str, Any]) -> None:

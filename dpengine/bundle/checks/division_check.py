@@ -86,13 +86,13 @@ def wrong_parts(plan: Plan, whole: Sequence[Allocation], boxes: Sequence[tuple[C
     cells = []
     for part, of_part in zip(plan.parts.levels, levels, strict=True):
         yield from _wrong_levels(part, of_part)
-        spent = sum((each.epsilon for each in of_part), Fraction(0))
+        spent = _spent(of_part)
         cells.append(weighted_cells(part, {each.columns: float(spent / each.epsilon) for each in of_part}))
     direct = direct_marginals(plan, [each.columns for each in whole])
     shares = shares_of_parts(plan, cells, direct, modelled(plan))
     stated = {frozenset(table): epsilon for table, epsilon in boxes}
     given = [stated[frozenset(table)] for table in plan.parts.ranged]
-    given += [sum((each.epsilon for each in of_part), Fraction(0)) for of_part in levels]
+    given += map(_spent, levels)
     given += [each.epsilon for each in whole if each.columns in direct]
     names = [" × ".join(table) for table in plan.parts.ranged]
     names += [f"levels of {part.resolution.column}" for part in plan.parts.levels]
@@ -107,10 +107,14 @@ def _shares_by_cells(plan: Plan, whole: Sequence[Allocation]) -> Shares:
     shares: Shares = {}
     for k, tally in enumerate(plan.tallies):
         of_tally = [each for each in whole if each.tally == k]
-        spent = sum((each.epsilon for each in of_tally), Fraction(0)) if plan.tallied else plan.for_tables
+        spent = _spent(of_tally) if plan.tallied else plan.for_tables
         divided = _divided(tally.plan, of_tally, spent)
         shares |= {(k, frozenset(each.columns)): share for each, share in zip(of_tally, divided, strict=True)}
     return shares
+
+
+def _spent(measured: Sequence[Allocation]) -> Fraction:
+    return sum((each.epsilon for each in measured), Fraction(0))
 
 
 def _divided(plan: Plan, measured: Sequence[Allocation], epsilon: Fraction) -> list[Fraction]:
@@ -159,7 +163,7 @@ def _wrong_tallies(plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:
             for each, share in zip(of_tally, divided, strict=True)
         ]
         roots.append(root_of_tally(plan, tally.plan, measured))
-        spent.append(sum((each.epsilon for each in of_tally), Fraction(0)))
+        spent.append(_spent(of_tally))
     shares = [float(plan.epsilon * root / sum(roots)) for root in roots]
     if not all(math.isclose(epsilon, share, rel_tol=ROUNDED) for epsilon, share in zip(spent, shares, strict=True)):
         yield _NOT_LEAST.format(tables="tables of rows and of persons")

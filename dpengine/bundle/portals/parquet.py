@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from dpengine import arrow, safe_csv
 from dpengine.array_types import Columns
-from dpengine.results.published_columns import header, number_columns, number_type
+from dpengine.results.published_columns import cell_codes, header, number_columns, number_type
 from dpengine.spec.plan import Plan
 
 __all__ = ["KEY", "facts", "from_csv", "same", "to_bytes"]
@@ -57,12 +57,11 @@ def to_bytes(plan: Plan, table: Columns, table_facts: Mapping[str, Any], numbers
     `table_facts` are its `facts`, and `numbers` its columns of numbers, as texts of the CSV file.
     """
     names = number_columns(plan, table)
-    positions = np.unravel_index(np.arange(plan.cells(table)), plan.shape(table)) if table else ()
     labels = [
         pa.DictionaryArray.from_arrays(
             arrow.from_numpy(at.astype(np.int32)), arrow.from_texts(plan.column(name).labels)
         )
-        for name, at in zip(table, positions, strict=True)
+        for name, at in zip(table, cell_codes(plan, table), strict=True)
     ]
     values = [column.cast(pa.from_numpy_dtype(number_type(name))) for name, column in zip(names, numbers, strict=True)]
     metadata = json.dumps(table_facts, ensure_ascii=False, separators=(",", ":"))

@@ -71,8 +71,9 @@ def curve(drawing: Drawing, alt: str) -> Markup:
     """Return a drawing of lines on logarithmic axes as HTML, with `alt` as its description.
 
     >>> from dpengine import Plan
+    >>> from dpengine.charts.error_curve import curve_drawing
     >>> plan = Plan(dataset="demo", epsilon=1, columns=[{"name": "smokes", "kind": "yesno"}], tables=[["smokes"]])
-    >>> curve(figures.curve_drawing(plan), "Errors").count("look-point")
+    >>> curve(curve_drawing(plan), "Errors").count("look-point")
     2
     """
     lines = [trace for trace in drawing.data if trace["mode"] == "lines"]

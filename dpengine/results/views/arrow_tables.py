@@ -38,7 +38,7 @@ def stream(published: PublishedTables) -> Any:
     One table at a time is in memory. A reader must read it from its beginning; each call starts a new one.
     """
     plan = published.plan
-    tables = [*plan.marginals, ()]
+    tables = [*plan.published]
     numbers = list(dict.fromkeys(name for table in tables for name in number_columns(plan, table)))
     numbers.sort(key=lambda name: name not in NUMBERS)  # those of all tables first, then in order
     labels = {name: published_name(name, (*numbers, TABLE)) for name in plan.counted}

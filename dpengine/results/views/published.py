@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from dpengine.array_types import Columns
 from dpengine.exact import exact_text
-from dpengine.results.published_columns import number_columns, published_name
+from dpengine.results.published_columns import cell_codes, number_columns, published_name
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import mark, some_of, speaking
 
@@ -55,11 +55,10 @@ class PublishedTables(ABC):
         size says).
         """
         plan = self.plan
-        codes = np.unravel_index(np.arange(plan.cells(table)), plan.shape(table)) if table else ()
         names = number_columns(plan, table)
         labels = {
             published_name(name, names): np.array(plan.column(name).labels, dtype=object)[code]
-            for name, code in zip(table, codes, strict=True)
+            for name, code in zip(table, cell_codes(plan, table), strict=True)
         }
         return labels | self.numbers(table)
 
@@ -112,7 +111,7 @@ class _Tables(Mapping[Columns, Made]):
         self._plan = plan
         self._make = make
         self._kept: dict[Columns, Made] = {}
-        self._names = dict.fromkeys((*plan.marginals, ()))
+        self._names = dict.fromkeys(plan.published)
 
     def __getitem__(self, table: Columns) -> Made:
         if table not in self._names:

@@ -14,7 +14,8 @@ from dpengine.exact import exact_text
 from dpengine.notebook import fragment, intervals
 from dpengine.notebook.intervals import Interval
 from dpengine.results.published_columns import ENDS, NUMBERS, number_columns
-from dpengine.spec.wording import name_of, noun, people, unit_in_words
+from dpengine.spec.counted_wording import noun, unit_in_words
+from dpengine.spec.wording import name_of, people
 from dpengine.translation.catalogue import _, localised, number
 
 if TYPE_CHECKING:

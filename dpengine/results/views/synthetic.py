@@ -11,7 +11,6 @@ import numpy as np
 from dpengine.array_types import Columns, Ints
 from dpengine.errors import ReleaseError
 from dpengine.estimate.amounts import AmountTable, join
-from dpengine.estimate.consistency import ConsistentTables
 from dpengine.measure.direct_strategy import MAX_SYNTHETIC
 from dpengine.spec.domain import Column
 from dpengine.spec.limits import MAX_JOINT_CELLS
@@ -19,7 +18,7 @@ from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values, resample
 from dpengine.synthesis.amount_values import AmountValues
 from dpengine.synthesis.blocks import blocks
-from dpengine.synthesis.generate_rows import SyntheticRows
+from dpengine.synthesis.generate_rows import WholeCounts
 from dpengine.synthesis.lines import is_spread, lines
 from dpengine.translation.catalogue import _, number
 
@@ -35,7 +34,7 @@ class SyntheticView(ABC):
     """The synthetic rows of `plan`, which follow from the consistent tables, or rows, of its `model`."""
 
     plan: Plan
-    model: ConsistentTables | SyntheticRows
+    model: WholeCounts
     amounts: tuple[AmountTable, ...]
 
     @abstractmethod

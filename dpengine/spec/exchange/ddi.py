@@ -17,7 +17,6 @@ from typing import Any
 
 from dpengine.errors import PlanError
 from dpengine.spec.exchange.draft import BOUNDS, Draft, ReadCodebook, bounded
-from dpengine.spec.strict_yaml import MAX_BYTES
 from dpengine.translation.catalogue import _, mark
 
 __all__ = ["read"]
@@ -40,8 +39,6 @@ def read(content: bytes) -> ReadCodebook:
     >>> found.codebook.columns[0].words, found.refused
     ({'1': 'male'}, ('q1: how often its values occur, which only the rows can tell',))
     """
-    if len(content) > MAX_BYTES:
-        raise PlanError(_("this file is too long: at most {most} MB are read", most=MAX_BYTES // 10**6))
     reader = _Reader()
     parser = xml.parsers.expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True

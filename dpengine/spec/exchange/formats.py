@@ -21,10 +21,10 @@ def read(content: bytes, suffix: str) -> ReadCodebook:
 
     Raises `PlanError` if it is none of these.
     """
-    if suffix == ".xml":
-        return ddi.read(content)
     if len(content) > MAX_BYTES:
         raise PlanError(_("this file is too long: at most {most} MB are read", most=MAX_BYTES // 10**6))
+    if suffix == ".xml":
+        return ddi.read(content)
     document = parsed(content)
     if not is_described(document):
         raise PlanError(

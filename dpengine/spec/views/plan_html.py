@@ -5,9 +5,10 @@ from __future__ import annotations
 from dpengine.array_types import Columns
 from dpengine.exact import exact_text
 from dpengine.notebook import fragment
+from dpengine.spec.counted_wording import unit_in_words
 from dpengine.spec.domain import Amount, Column
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import name_of, shown_labels, unit_in_words
+from dpengine.spec.wording import name_of, shown_labels
 from dpengine.translation.catalogue import _, localised, number, speaking
 
 __all__ = ["price", "render"]

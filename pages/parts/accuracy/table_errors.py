@@ -12,8 +12,9 @@ from dpengine.array_types import Columns
 from dpengine.results.published_columns import measures
 from dpengine.results.result import EXACT
 from dpengine.results.spans import decimals_of
+from dpengine.spec.counted_wording import counted_noun, noun
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import counted_noun, heading_of, noun, people, percent, percent_at_most, portion
+from dpengine.spec.wording import heading_of, people, percent, percent_at_most, portion
 from dpengine.translation.catalogue import _, number
 from pages.parts.accuracy.charts import error_figure, measure_figure
 from pages.parts.accuracy.predictions import cells_with_values, curve, noise_shares, sample_like

@@ -14,8 +14,9 @@ from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import Allocation
 from dpengine.results.alternatives import ALL_CELLS, allocations_of, compare_allocations, predict_table, simulate_errors
 from dpengine.results.mock_table import ASSUMED_ROWS
+from dpengine.spec.counted_wording import noun
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import factor, heading_of, noun, people, percent, percent_at_least, percent_at_most, sure
+from dpengine.spec.wording import factor, heading_of, people, percent, percent_at_least, percent_at_most, sure
 from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.accuracy.charts import meaning_figure, noise_figure, simulation_figure
 from pages.parts.accuracy.predictions import EPSILONS, all_errors, curve, noise_shares, predictions_csv

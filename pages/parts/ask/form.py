@@ -14,7 +14,7 @@ from dpengine.sources.table import Field
 from dpengine.spec.domain import Amount, Column, Number
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
-from dpengine.spec.wording import shown_labels
+from dpengine.spec.wording import label_words
 from dpengine.translation.catalogue import ENGLISH, _, language, localised, mark, number
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.typed_numbers import decimal, with_point
@@ -247,7 +247,7 @@ def _labels_in_words(column: Column) -> Callable[[str], str]:
     """Return what a cell is called in the page's language; in English, as it is declared."""
     if language() == ENGLISH:
         return str
-    return dict(zip(column.labels, shown_labels(column), strict=True)).__getitem__
+    return label_words(column).__getitem__
 
 
 def _try(faults: list[str | Fault], make: Any, **fields: Any) -> Any:

@@ -24,7 +24,7 @@ from dpengine.results.published_columns import ENDS, NUMBERS, Measure, measures,
 from dpengine.results.result import Result
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import heading_of, headings_of, shown_labels
+from dpengine.spec.wording import heading_of, headings_of, label_words
 from dpengine.translation.catalogue import _, mark, number
 from pages.parts.shared.data_twin import interval_columns
 from pages.parts.shared.figures import FigureOfDrawing, buttons, is_dark
@@ -171,7 +171,7 @@ def in_readers_words(frame: pd.DataFrame, plan: Plan, table: Columns) -> pd.Data
     """
     shown, headings = frame.copy(), {}
     for name, column in zip(frame.columns, map(plan.column, table), strict=False):
-        shown[name] = shown[name].map(dict(zip(column.labels, shown_labels(column), strict=True)))
+        shown[name] = shown[name].map(label_words(column))
         headings[name] = heading_of(plan, (column.name,))
     renamed = shown.rename(columns=headings)
     return renamed if renamed.columns.is_unique else shown
@@ -216,24 +216,31 @@ def _ask_form(
     result = result.of_tally(plan.tally_of(table))
     of_one_column = _forms_of_one_column(result, table, measure)
     ways = _ways(result, table, measure, of_one_column)
-    way = ways[0]
-    if len(ways) > 1:
-        many = _is_large(table, measure)
-        way = st.segmented_control(
-            _("Values of {column}", column=plain(plan.column(table[2]).heading)) if many else _("Chart"),
-            ways,
-            default=ways[0],
-            required=True,
-            format_func=_,
-            key=f"{key}-layout" if many else f"{key}-as-{'-'.join(ways)}",
-            label_visibility="visible" if many else "collapsed",
-        )
+    if _is_large(table, measure):
+        way = _ask_one(_("Values of {column}", column=plain(plan.column(table[2]).heading)), ways, f"{key}-layout")
+    else:
+        way = _ask_one(_("Chart"), ways, f"{key}-as-{'-'.join(ways)}", unlabelled=True)
     column = of_one_column.get(way)
     without = _without_room(plan, table, measure, way, column)
     levels = tables_of_levels(plan, table, column) if column and way in (LEVELS, FORMS["treemap"]) else [table]
     fixed = _ask_labels(result, levels, measure, without, key)
     form = next((form for form, words in FORMS.items() if words == way), None)
     return form or _ask_form_of_one(plan, table[:2], key), fixed
+
+
+def _ask_one(label: str, ways: Sequence[str], key: str, *, unlabelled: bool = False) -> str:
+    """Ask for one of some ways to draw a table, which are texts to be translated, unless there is only one."""
+    if len(ways) == 1:
+        return ways[0]
+    return st.segmented_control(
+        label,
+        ways,
+        default=ways[0],
+        required=True,
+        format_func=_,
+        key=key,
+        label_visibility="collapsed" if unlabelled else "visible",
+    )
 
 
 def _is_large(table: Columns, measure: Measure | None) -> bool:
@@ -260,18 +267,7 @@ def _ways(result: Drawable, table: Columns, measure: Measure | None, of_one_colu
 def _ask_form_of_one(plan: Plan, shown: Columns, key: str) -> Form:
     """Ask how to draw two columns of a larger table, for one value of each of the others at a time."""
     offered = {FORMS[form]: form for form in forms(plan, shown)}
-    if len(offered) == 1:
-        return next(iter(offered.values()))
-    way = st.segmented_control(
-        _("Chart"),
-        [*offered],
-        default=next(iter(offered)),
-        required=True,
-        format_func=_,
-        key=f"{key}-one-as",
-        label_visibility="collapsed",
-    )
-    return offered[way]
+    return offered[_ask_one(_("Chart"), [*offered], f"{key}-one-as", unlabelled=True)]
 
 
 def _forms_of_one_column(result: Drawable, table: Columns, measure: Measure | None) -> dict[str, str]:
@@ -314,7 +310,7 @@ def _ask_label(place: DeltaGenerator, plan: Plan, name: str, key: str, *, everyt
     """Ask for one value of a column; with `everything`, the first option is all of them together."""
     column = plan.column(name)
     every = next(text for text in ("all", "all values", "(all values)", "") if text not in column.labels)
-    words = ({every: _("all")} if everything else {}) | dict(zip(column.labels, shown_labels(column), strict=True))
+    words = ({every: _("all")} if everything else {}) | label_words(column)
     label: str = place.selectbox(plain(column.heading), list(words), format_func=words.__getitem__, key=f"{key}-{name}")
     return ALL if label == every else label
 

@@ -272,7 +272,7 @@ def _show_regression(plan: Plan, columns: Columns, true: Ints, published: Ints) 
 def _truth(release: Release, table: Table, ledger: Ledger) -> tuple[dict[Columns, Ints], pd.DataFrame, pd.DataFrame]:
     """Return the true counts, and the errors of each published table and each column, the largest first."""
     plan = release.plan
-    published = [*plan.marginals, ()]
+    published = [*plan.published]
     singles: list[Columns] = [(name,) for name in plan.counted]
     measured = [(*each, amount) for each in plan.marginals for amount in (*plan.means(each), *plan.sums(each))]
     counted = true_counts(table, plan, ledger, [*published, *singles, *dict.fromkeys(measured)])

@@ -15,7 +15,8 @@ from dpengine.bundle.promises import file_names
 from dpengine.bundle.workbook import fitting, workbook
 from dpengine.release import Release
 from dpengine.results.published_columns import measures
-from dpengine.spec.wording import counted_noun, heading_of, rows_counted, sure
+from dpengine.spec.counted_wording import counted_noun, rows_counted
+from dpengine.spec.wording import heading_of, sure
 from dpengine.translation.catalogue import _, day, number
 from pages.parts.release import chart
 from pages.parts.release.owner_view import show_truth

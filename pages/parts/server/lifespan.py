@@ -68,7 +68,7 @@ def _warm() -> None:
     """
     from dpengine import Ledger, predict, preview
     from dpengine.accounting.witness import unwritten
-    from dpengine.charts import figures
+    from dpengine.charts import error_curve, figures
     from pages.parts.server import connections
     from pages.parts.shared.demo import ledger_address
     from pages.parts.shared.example_plan import example_plan
@@ -78,7 +78,7 @@ def _warm() -> None:
         import_module(module)
     plan = example_plan()
     figures.release_figure(preview(plan), plan.marginals[0]).to_json()
-    figures.curve_drawing(plan).figure().to_json()
+    error_curve.curve_drawing(plan).figure().to_json()
     predict(plan)
     with suppress(LedgerError):  # the health check reports it
         ledger = Ledger(ledger_address())

@@ -44,7 +44,7 @@ _LIST = re.compile(r"^(\d*)([-+.)])(?=[-+\s]|$)")  # what would begin a list or 
 def with_headings(plan: Plan, frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame with the names of tables for readers, in place of those of the files in its column `table`."""
     heading = headings_of(plan)
-    names = {name_of(table): heading(table) for table in (*plan.marginals, ())}
+    names = {name_of(table): heading(table) for table in plan.published}
     return frame.assign(table=[names.get(name, name) for name in frame["table"]])
 
 

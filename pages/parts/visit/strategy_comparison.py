@@ -11,8 +11,9 @@ import streamlit as st
 from dpengine.charts.style import apply_style
 from dpengine.results.alternatives import compare_strategies
 from dpengine.results.mock_table import ASSUMED_ROWS
+from dpengine.spec.counted_wording import noun
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import noun, portion
+from dpengine.spec.wording import portion
 from dpengine.translation.catalogue import _, mark, number
 from pages.parts.shared.epsilon_ladder import coarse
 from pages.parts.shared.figures import add_line, buttons, is_dark, tones

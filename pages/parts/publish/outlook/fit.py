@@ -7,9 +7,8 @@ useless counts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import product
 from typing import Any
 
 import streamlit as st
@@ -221,19 +220,28 @@ def _read_better(
     """
     doubtful = [column for column in columns if shares[column.name] >= SOME]
     beside = owner.affixes_found(table, [column.name for column in doubtful]) if doubtful else {}
-    better: Better = {}
     least = {column.name: shares[column.name] / 2 for column in doubtful}
-    for with_texts, written in product((False, True), FORMATS):
-        tried = [c for c in doubtful if (c.name in beside if with_texts else shares[c.name] >= MANY)
-                 and written == grouped.get(c.name, written)]  # fmt: skip
-        how: Better = {c.name: {} if with_texts and c.format == written else {"format": written} for c in tried}
-        if with_texts:
-            for c in tried:
-                how[c.name]["affixes"] = list(dict.fromkeys([*c.affixes, *beside[c.name]]))[:MAX_AFFIXES]
-        for name, share in _shares(table, [c.model_copy(update=how[c.name]) for c in tried]).items():
+    ways = {c.name: [*_ways_to_read(c, shares[c.name], beside.get(c.name), grouped.get(c.name))] for c in doubtful}
+    better: Better = {}
+    for k in range(max(map(len, ways.values()), default=0)):  # each scan of the table tries a way of every column
+        tried = [c.model_copy(update=ways[c.name][k]) for c in doubtful if k < len(ways[c.name])]
+        for name, share in _shares(table, tried).items():
             if share < least[name]:
-                better[name], least[name] = how[name], share
+                better[name], least[name] = ways[name][k], share
     return better
+
+
+def _ways_to_read(
+    column: Number, share: float, texts: Sequence[str] | None, grouped: NumberFormat | None
+) -> Iterator[dict[str, Any]]:
+    """Yield the ways to read a column of which this share does not fit: in other formats, and then without `texts`."""
+    formats = FORMATS if grouped is None else (grouped,)
+    if share >= MANY:
+        yield from ({"format": written} for written in formats)
+    if texts is not None:
+        affixes = list(dict.fromkeys([*column.affixes, *texts]))[:MAX_AFFIXES]
+        for written in formats:
+            yield ({} if column.format == written else {"format": written}) | {"affixes": affixes}
 
 
 def _shares(table: Table, columns: Sequence[Column], progress: Progress | None = None) -> Shares:

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine import Category, Plan, predict
-from dpengine.charts import figures
+from dpengine.charts import error_curve
 from dpengine.charts.plain import lines_and_grids
 from dpengine.marginals.measurement import FoundKeys
 from dpengine.results.alternatives import MockCells, predict_table
@@ -18,8 +18,9 @@ from dpengine.results.preview import preview_table
 from dpengine.results.published_columns import Measure
 from dpengine.results.result import EXACT, Result
 from dpengine.spec.categories.universe import Universe
+from dpengine.spec.counted_wording import noun
 from dpengine.spec.domain import plan_entry
-from dpengine.spec.wording import heading_of, name_of, noun, people
+from dpengine.spec.wording import heading_of, name_of, people
 from dpengine.translation.catalogue import _, language, number
 from pages.parts.publish.outlook import trial
 from pages.parts.publish.outlook.measure_facts import measure_facts
@@ -76,8 +77,8 @@ def show_preview(plan: Plan, *, own: bool, curve: bool) -> None:
         if own:
             _show_curve(plan, numbers, measure)
         else:
-            drawing = figures.curve_drawing(plan, numbers=numbers, dark=is_dark())
-            st.html(lines_and_grids.curve(drawing, figures.error_curve_alt(plan, numbers)))
+            drawing = error_curve.curve_drawing(plan, numbers=numbers, dark=is_dark())
+            st.html(lines_and_grids.curve(drawing, error_curve.error_curve_alt(plan, numbers)))
         folded = st.expander(_("The numbers"), icon=":material/table:", key="curve-numbers", on_change="rerun")
         if folded.open:
             with folded:
@@ -92,13 +93,13 @@ def _show_first(result: Result) -> None:
 
 
 def _show_curve(plan: Plan, numbers: dict[str, list[float]], measure: Measure | None) -> None:
-    drawing = figures.curve_drawing(plan, numbers=numbers, measure=measure, dark=is_dark())
+    drawing = error_curve.curve_drawing(plan, numbers=numbers, measure=measure, dark=is_dark())
     drawing.layout["height"] = 340
     st.plotly_chart(
         FigureOfDrawing(drawing),
         key="curve",
         theme=None,
-        alt=figures.error_curve_alt(plan, numbers, measure),
+        alt=error_curve.error_curve_alt(plan, numbers, measure),
         config=buttons(),
     )
 
@@ -149,7 +150,7 @@ def _show_adaptive(plan: Plan, *, own: bool) -> None:
 def _curve(plan: Plan, measure: Measure | None) -> dict[str, list[float]]:
     """Return the numbers of the error curve; if only ε changed, only the point at this ε is computed."""
     shape = trial.question_of(plan.at(1)), measure
-    numbers = figures.error_curve_numbers(plan, measure, known=visit().recall("curve-before", shape))
+    numbers = error_curve.error_curve_numbers(plan, measure, known=visit().recall("curve-before", shape))
     visit().keep("curve-before", shape, numbers)
     return numbers
 

@@ -1,31 +1,23 @@
-"""The common parts of all commands: options, messages of one line each, progress, and exit statuses."""
+"""Options that several commands share: how a table is read, which ledger is meant, and what may be written where."""
 
 from __future__ import annotations
 
-import errno
-import json
 import os
-import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial, wraps
 from glob import glob, has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from dpengine.cli.output import WRONG_USE, finish, warn
 from dpengine.errors import (
     BudgetError,
     Fault,
-    LedgerBusyError,
     LedgerError,
-    NoiseError,
-    PlanError,
-    PrivateReleaseError,
     ReleaseError,
-    SettingsError,
     TableError,
 )
 
@@ -34,39 +26,14 @@ if TYPE_CHECKING:
     from dpengine.export import Published
 
 __all__ = [
-    "MEANINGS", "REFUSED", "STATUSES", "WRONG_USE", "LedgerPart", "announce_new", "check_address", "check_output",
-    "faults", "finish", "full_output", "json_option", "ledger_option", "likeness", "open_ledger", "option",
-    "part_options", "printable", "read_file", "reading_options", "say", "shown_address", "stages", "warn", "writing",
+    "OUTPUT", "PATH", "LedgerPart", "announce_new", "check_address", "check_output", "json_option", "ledger_option",
+    "open_ledger", "option", "part_options", "read_file", "reading_options", "shown_address",
 ]  # fmt: skip
 
-# 75 is EX_TEMPFAIL in the C library's sysexits.h; 128 + the number of a signal is the shell's convention.
-REFUSED, WRONG_USE, TRY_AGAIN, INTERRUPTED = 1, 2, 75, 130
-STATUSES: dict[type[PrivateReleaseError], int] = {
-    BudgetError: REFUSED,
-    LedgerError: REFUSED,  # nothing may be released; a malformed address or cap is wrong use, see `option`
-    LedgerBusyError: TRY_AGAIN,
-    ReleaseError: REFUSED,
-    PlanError: WRONG_USE,
-    NoiseError: WRONG_USE,
-    SettingsError: WRONG_USE,
-    TableError: WRONG_USE,
-}
-MEANINGS = {
-    0: "done",
-    REFUSED: "refused: over budget or not approved; verification or audit failed; ledger unusable",
-    WRONG_USE: "wrong use: options, or a plan, table, setting or output that cannot be used",
-    TRY_AGAIN: "try again: the ledger is held by another process, or its database is down",
-    129: "ended by SIGHUP",
-    INTERRUPTED: "stopped by Ctrl+C (SIGINT)",
-    143: "ended by SIGTERM",
-}
-
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # the disk, of standard output too
-NOT_LOST = "What was charged is in the ledger: the same command gives the same again, and costs nothing"
-
-_CLEAR = "\r\x1b[K"  # the line of a terminal that shows the stage of the work
-
 Value = TypeVar("Value")
+
+PATH = click.Path(path_type=Path)
+OUTPUT = click.Path(path_type=Path, dir_okay=False)
 
 ledger_option = click.option(
     "--ledger", "url", metavar="URL", help="Address of the ledger, e.g. sqlite:///budget.db. Default: your own."
@@ -91,6 +58,7 @@ def _read_answers(_context: click.Context, _option: click.Parameter, lines: tupl
         raise click.BadParameter(str(error)) from None
 
 
+OF_FILE = ("encoding", "delimiter", "sheet", "skip_rows", "skip_last", "frequency", "answers")
 READING = (
     click.option("--encoding", help="Text encoding, if it is not UTF-8."),
     click.option("--delimiter", help="Separator of cells, if the header does not show it."),
@@ -119,54 +87,13 @@ def reading_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options for reading a table's file; a command gets them as `reading`, for `open_table`."""
 
     @wraps(command)
-    def collected(
-        *arguments: Any,
-        encoding: str | None,
-        delimiter: str | None,
-        sheet: str | None,
-        skip_rows: int,
-        skip_last: int,
-        frequency: str | None,
-        answers: dict[str, list[str]] | None,
-        no_names: bool,
-        **options: Any,
-    ) -> None:
-        reading = {"encoding": encoding, "delimiter": delimiter, "sheet": sheet}
-        rows = {"skip_rows": skip_rows, "skip_last": skip_last, "names_given": not no_names}
-        people = {"frequency": frequency, "answers": answers}
-        command(*arguments, reading=reading | rows | people, **options)
+    def collected(*arguments: Any, no_names: bool, **options: Any) -> None:
+        reading = {"names_given": not no_names} | {name: options.pop(name) for name in OF_FILE}
+        command(*arguments, reading=reading, **options)
 
     for add in reversed(READING):
         collected = add(collected)
     return collected
-
-
-def faults(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn an error that a caller can cause into one line for each fault and an exit status."""
-
-    @wraps(command)
-    def guarded(*arguments: Any, **options: Any) -> None:
-        try:
-            with full_output(NOT_LOST):
-                command(*arguments, **options)
-        except PrivateReleaseError as error:
-            finish(error.faults, STATUSES.get(type(error), WRONG_USE), type(error).__name__)
-        except KeyboardInterrupt:
-            finish(["stopped"], INTERRUPTED)
-
-    return guarded
-
-
-@contextmanager
-def full_output(advice: str = "") -> Iterator[None]:
-    """Turn the error of an output with no room left into one line, with the `advice`, and an exit status."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in FULL:
-            raise
-        _drop_output()
-        finish([f"cannot write: {error.strerror}{advice and '. '}{advice}"], WRONG_USE)
 
 
 def read_file(bundle: Path) -> Published:
@@ -178,83 +105,6 @@ def read_file(bundle: Path) -> Published:
     except ReleaseError as refused:
         named = [Fault((bundle.name, *fault.path), fault.text) for fault in refused.faults]
         raise ReleaseError(named) from None
-
-
-@contextmanager
-def writing(output: Path) -> Iterator[None]:
-    """Exit with the status of wrong use if the file that a command was asked for cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        finish([f"{output.name} cannot be written ({error.strerror})"], WRONG_USE)
-
-
-def _drop_output() -> None:
-    """Drop what standard output has not taken; Python would try once more as it ends, and say so."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def finish(faults: Iterable[Fault | str], status: int, error: str = "") -> NoReturn:
-    """End with a line for each fault: a sentence, or for `--json` an object with the status and the kind of error."""
-    for each in faults:
-        fault = each if isinstance(each, Fault) else Fault((), each)
-        _report(str(fault), {"status": status, "error": error, "place": fault.path, "message": fault.text})
-    sys.exit(status)
-
-
-def warn(message: str) -> None:
-    """Print one line to standard error; for `--json` an object."""
-    _report(message, {"warning": message})
-
-
-def _report(line: str, for_machines: dict[str, Any]) -> None:
-    """Write a line to standard error; with `--json`, an object instead."""
-    context = click.get_current_context(silent=True)
-    as_json = context is not None and context.params.get("as_json")
-    text = json.dumps(for_machines) if as_json else f"private-release: {printable(' '.join(line.split()))}"
-    click.echo(f"{_CLEAR if sys.stderr.isatty() else ''}{text}", err=True)
-
-
-@contextmanager
-def stages() -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows the stage of the work on standard error: one line, cleared at the end.
-
-    If that is no terminal, nothing is shown.
-    """
-    terminal = sys.stderr.isatty()
-
-    def show(stage: str) -> None:
-        if terminal:
-            click.echo(f"{_CLEAR}{printable(stage)} …", err=True, nl=False)
-
-    try:
-        yield show
-    finally:
-        if terminal:
-            click.echo(_CLEAR, err=True, nl=False)
-
-
-def say(line: str, *, err: bool = False) -> None:
-    """Print one line. Names and titles from people can neither forge a second one nor control the terminal."""
-    click.echo(printable(line), err=err)
-
-
-def printable(line: str) -> str:
-    r"""Escape what a terminal must not interpret: line breaks, control characters, changes of direction.
-
-    >>> print(printable("age\n2026-11-22 forged \x1b[31m"))
-    age\n2026-11-22 forged \x1b[31m
-    """
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
-
-
-def likeness(*, release_id: str, dataset: str, overlap: float, other_people: bool) -> str:
-    """Say which earlier table a new one looks like, and what follows for its budget."""
-    people = "other people, as stated" if other_people else "the same people, who share one budget"
-    return f"the table looks like that of {dataset}, release {release_id} (about {100 * overlap:.0f} % alike): {people}"
 
 
 @dataclass(frozen=True, slots=True)
