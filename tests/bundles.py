@@ -113,7 +113,7 @@ def stated_as(form: Callable[[Any], object], *path: str | int) -> Callable[[Memb
 
     def edit(members: Members) -> None:
         with manifest_in(members) as manifest:
-            at = manifest
+            at: Any = manifest
             for step in path[:-1]:
                 at = at[step]
             at[path[-1]] = form(at[path[-1]])
@@ -126,7 +126,7 @@ def stated(*path: str | int, value: object) -> Callable[[Members], None]:
 
     def edit(members: Members) -> None:
         with manifest_in(members) as manifest:
-            at = manifest
+            at: Any = manifest
             for step in path[:-1]:
                 at = at[step]
             assert not isinstance(at, dict) or at.get(path[-1]) != value

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dpengine.array_types import Columns
-from dpengine.charts.cells import Cells
+from dpengine.charts.cells import CellsOfTable
 from dpengine.charts.drawable import Drawable
 from dpengine.charts.forms import makes_spans
 from dpengine.exact import exact_text
@@ -38,7 +38,7 @@ def quotation(
     >>> quotation(made, ("sex",), (3,)).partition(":")[0]
     'People, sex'
     """
-    cells = Cells(numbers, table, table, {}, measure, place)
+    cells = CellsOfTable(numbers, table, table, {}, measure, place)
     named = (f"{heading}: {labels[k]}" for heading, labels, k in zip(cells.headings, cells.labels, cell, strict=True))
     what = ", ".join([cells.noun if measure is None else cells.name, *named])
     written = [cells.text(each[cell]) for each in (cells.value, cells.low, cells.high)]

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.array_types import Columns
+from dpengine.array_types import Bools, Columns
 from dpengine.charts.drawable import Drawable
 from dpengine.charts.style import escape, line_name, shorten
 from dpengine.results.published_columns import NUMBERS, Measure
 from dpengine.spec.counted_wording import noun
+from dpengine.spec.domain import Column
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import shown_labels
 from dpengine.translation.catalogue import _, mark, number
 
-__all__ = ["ALL", "Cells", "Fixed", "shown_label"]
+__all__ = ["ALL", "Cells", "CellsOfTable", "Fixed", "shown_label"]
 
 Fixed = Mapping[str, str | None]  # the label of the one shown cell of a column, or ALL
 MAX_WIDER = 10  # times the narrowest interval: if all pairs are noise, the axis holds intervals up to this width
@@ -35,44 +37,30 @@ def shown_label(plan: Plan, name: str, label: str | None) -> str:
 
 
 class Cells:
-    """Cells of `table` as arrays with one axis for each column of `shown`.
+    """Cells as arrays with one axis for each of `labels`, under the heading of that axis.
 
-    `fixed` holds all its other columns. Sums over columns are those of the release: consistent counts, and intervals
-    that follow from what was measured. With a `measure`, the values are means or sums instead of counts, or the
-    quantile at index `place` of its parts.
+    `numbers` are the values of the cells, their unbiased estimates, and the low and the high ends of intervals. `name`
+    says what they are, and `noun` stands beside their axis.
     """
+
+    measure: Measure | None = None
 
     def __init__(
         self,
-        result: Drawable,
-        table: Columns,
-        shown: Columns,
-        fixed: Fixed,
-        measure: Measure | None = None,
-        place: int = 0,
+        columns: Sequence[Column],
+        headings: Sequence[str],
+        labels: Sequence[Sequence[str]],
+        numbers: Sequence[npt.NDArray[Any]],
+        noisy: Bools,
+        *,
+        name: str,
+        noun: str,
+        digits: int,
     ) -> None:
-        self.result, self.shown, self.measure = result, shown, measure
-        plan = result.plan
-        self.columns = [plan.column(name) for name in shown]
-        self.headings = [column.heading for column in self.columns]
-        rest = tuple(name for name in table if name in shown or fixed[name] is not ALL)
-        cut = tuple(slice(None) if name in shown else plan.column(name).labels.index(str(fixed[name])) for name in rest)
-        left = [name for name in rest if name in shown]
-        axes = [left.index(name) for name in shown]
-        if measure is None:
-            alike = result.of_tally(plan.tally_of(table))
-            cells, shape = alike.cells(rest), plan.shape(rest)
-            numbers = [cells[name].reshape(shape) for name in NUMBERS]
-            noisy, self.digits, self.noun, self.name = alike.mostly_noise(rest), 0, noun(plan, table), _("count")
-        else:
-            span = result.spans(rest, measure)[place]
-            numbers = [span.middle, span.middle, span.low, span.high]
-            noisy, self.digits, self.name = span.noisy, span.digits, measure.headings(plan)[place]
-            self.noun = plan.column(measure.amount).heading if measure.parts else self.name
-        self.value, self.estimate, self.low, self.high = (each[cut].transpose(axes) for each in numbers)
-        self.noisy = noisy[cut].transpose(axes)
-        self.labels = [shown_labels(column) for column in self.columns]
-        self.short = [list(map(escape, shorten(labels))) for labels in self.labels]
+        self.columns, self.headings, self.labels = columns, headings, labels
+        self.value, self.estimate, self.low, self.high = numbers
+        self.noisy, self.name, self.noun, self.digits = noisy, name, noun, digits
+        self.short = [list(map(escape, shorten(each))) for each in labels]
 
     @property
     def legend(self) -> str:
@@ -169,3 +157,49 @@ class Cells:
             for k, (short, full) in enumerate(zip(self.short, self.labels, strict=True))
             if any(one != escape(other) for one, other in zip(short, full, strict=True))
         ]
+
+
+class CellsOfTable(Cells):
+    """Cells of `table`, with one axis for each column of `shown`.
+
+    `fixed` holds all its other columns. Sums over columns are those of the release: consistent counts, and intervals
+    that follow from what was measured. With a `measure`, the values are means or sums instead of counts, or the
+    quantile at index `place` of its parts.
+    """
+
+    def __init__(
+        self,
+        result: Drawable,
+        table: Columns,
+        shown: Columns,
+        fixed: Fixed,
+        measure: Measure | None = None,
+        place: int = 0,
+    ) -> None:
+        self.measure = measure
+        plan = result.plan
+        columns = [plan.column(name) for name in shown]
+        rest = tuple(name for name in table if name in shown or fixed[name] is not ALL)
+        cut = tuple(slice(None) if name in shown else plan.column(name).labels.index(str(fixed[name])) for name in rest)
+        left = [name for name in rest if name in shown]
+        axes = [left.index(name) for name in shown]
+        if measure is None:
+            alike = result.of_tally(plan.tally_of(table))
+            cells, shape = alike.cells(rest), plan.shape(rest)
+            numbers = [cells[name].reshape(shape) for name in NUMBERS]
+            noisy, digits, named, name = alike.mostly_noise(rest), 0, noun(plan, table), _("count")
+        else:
+            span = result.spans(rest, measure)[place]
+            numbers = [span.middle, span.middle, span.low, span.high]
+            noisy, digits, name = span.noisy, span.digits, measure.headings(plan)[place]
+            named = plan.column(measure.amount).heading if measure.parts else name
+        super().__init__(
+            columns,
+            [column.heading for column in columns],
+            [shown_labels(column) for column in columns],
+            [each[cut].transpose(axes) for each in numbers],
+            noisy[cut].transpose(axes),
+            name=name,
+            noun=named,
+            digits=digits,
+        )

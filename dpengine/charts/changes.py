@@ -14,7 +14,7 @@ from dpengine.array_types import Columns
 from dpengine.charts.cells import Cells
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.spans import span_chart
-from dpengine.charts.style import escape, shorten, styled
+from dpengine.charts.style import styled
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, label_words
 from dpengine.translation.catalogue import _, number, plural
@@ -37,16 +37,17 @@ class ChangeCells(Cells):
     """
 
     def __init__(self, plan: Plan, table: Columns, frame: pd.DataFrame, what: str, *, digits: int) -> None:
-        self.measure, self.digits, self.shown = None, digits, table
-        self.name = self.noun = _("change in {number}", number=what)
-        self.columns, self.headings = [plan.column(name) for name in table], [heading_of(plan, table)]
-        words = [label_words(each) for each in self.columns]
+        columns, name = [plan.column(name) for name in table], _("change in {number}", number=what)
+        words = [label_words(each) for each in columns]
         first = frame.head(MAX_ROWS)
         rows = first.iloc[:, : len(table)].to_numpy().tolist()
-        self.labels = [tuple(", ".join(of[label] for of, label in zip(words, row, strict=True)) for row in rows)]
-        self.short = [list(map(escape, shorten(self.labels[0])))]
-        self.value, self.low, self.high = (first[name].to_numpy(float) for name in ("change", "low", "high"))
-        self.estimate, self.noisy = self.value, ~first["beyond_noise"].to_numpy(bool)
+        labels = tuple(", ".join(of[label] for of, label in zip(words, row, strict=True)) for row in rows)
+        value, low, high = (first[name].to_numpy(float) for name in ("change", "low", "high"))
+        noisy = ~first["beyond_noise"].to_numpy(bool)
+        numbers = [value, value, low, high]
+        super().__init__(
+            columns, [heading_of(plan, table)], [labels], numbers, noisy, name=name, noun=name, digits=digits
+        )
 
     @property
     def noise(self) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.charts.bars import bar_chart
-from dpengine.charts.cells import ALL, Cells, Fixed, shown_label
+from dpengine.charts.cells import ALL, Cells, CellsOfTable, Fixed, shown_label
 from dpengine.charts.drawable import Drawable
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.forms import Form, forms, time_axis
@@ -23,15 +23,7 @@ from dpengine.charts.levels import level_tree, treemap_chart
 from dpengine.charts.lines import line_chart, lines_chart
 from dpengine.charts.maps import map_chart
 from dpengine.charts.spans import measure_alt, span_chart
-from dpengine.charts.style import (
-    ACCENT,
-    GREY,
-    apply_style,
-    cut,
-    escape,
-    join_names,
-    styled,
-)
+from dpengine.charts.style import ACCENT, GREY, apply_style, cut, escape, join_names, styled
 from dpengine.results.published_columns import Measure
 from dpengine.spec.counted_wording import noun
 from dpengine.spec.plan import Plan
@@ -84,7 +76,7 @@ def release_drawing(
         raise ValueError("fix columns until one, two or three are left")
     plan = result.plan
     if callable(form):
-        cells = Cells(result, table, shown, fixed, measure, len(measure.names) // 2 if measure else 0)
+        cells = CellsOfTable(result, table, shown, fixed, measure, len(measure.names) // 2 if measure else 0)
         figure: Drawing | Figure = form(cells, dark)
     else:
         chosen = form or forms(plan, shown, measure)[0]
@@ -104,13 +96,13 @@ def release_drawing(
 
 def _drawn(result: Drawable, table: Columns, shown: Columns, fixed: Fixed, form: Form, dark: bool) -> Drawing:
     if form == "facets":
-        together = Cells(result, table, shown[:2], {**fixed, shown[2]: ALL})
-        return facets_chart(Cells(result, table, shown, fixed), together, dark)
+        together = CellsOfTable(result, table, shown[:2], {**fixed, shown[2]: ALL})
+        return facets_chart(CellsOfTable(result, table, shown, fixed), together, dark)
     if form == "lines" and len(shown) == 2:
-        return lines_chart(Cells(result, table, _time_first(result.plan, shown), fixed), dark)
+        return lines_chart(CellsOfTable(result, table, _time_first(result.plan, shown), fixed), dark)
     if form == "treemap":
         return treemap_chart(level_tree(result, table, shown[0], fixed), noun(result.plan), dark)
-    cells = Cells(result, table, shown, fixed)
+    cells = CellsOfTable(result, table, shown, fixed)
     match form:
         case "lines":
             return line_chart(cells, dark)
@@ -127,10 +119,10 @@ def _measured(
 ) -> Drawing:
     """Draw means, sums or quantiles."""
     if form == "lines" and len(shown) == 2:
-        return lines_chart(Cells(result, table, _time_first(result.plan, shown), fixed, measure), dark)
+        return lines_chart(CellsOfTable(result, table, _time_first(result.plan, shown), fixed, measure), dark)
     if len(shown) == 2 and result.plan.column(shown[1]).size > result.plan.column(shown[0]).size:
         shown = shown[::-1]  # a small chart for each cell of the shorter column
-    parts = [Cells(result, table, shown, fixed, measure, place) for place in range(len(measure.names))]
+    parts = [CellsOfTable(result, table, shown, fixed, measure, place) for place in range(len(measure.names))]
     match form:
         case "lines":
             return line_chart(parts[0], dark)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpengine.array_types import Columns
-from dpengine.charts.cells import Cells, Fixed
+from dpengine.charts.cells import CellsOfTable, Fixed
 from dpengine.charts.drawable import Drawable
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.style import ACCENT, GREY, INK, escape, short_name
@@ -80,7 +80,7 @@ def level_tree(result: Drawable, table: Columns, name: str, fixed: Fixed) -> tup
     inside: list[list[Node]] = []
     for fine, coarse in zip(reversed(levels), (*reversed(levels[:-1]), None), strict=True):
         at = tuple(fine if each == name else each for each in table)
-        cells = Cells(result, at, (fine,), fixed)
+        cells = CellsOfTable(result, at, (fine,), fixed)
         parts = inside or [[] for _cell in range(cells.value.size)]
         nodes = [
             Node(

@@ -16,7 +16,7 @@ from dpengine.array_types import Columns
 from dpengine.charts.cells import Cells
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.spans import interval_facts, span_chart
-from dpengine.charts.style import escape, shorten, styled
+from dpengine.charts.style import styled
 from dpengine.spec.counted_wording import counted_noun
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, label_words
@@ -40,29 +40,33 @@ class PercentCells(Cells):
     """
 
     def __init__(self, plan: Plan, table: Columns, within: Sequence[str], frame: pd.DataFrame, *, digits: int) -> None:
-        self.measure, self.digits = None, digits
-        self.name, self.noun = _("percent"), _("percent of {whom}", whom=group_in_words(plan, within))
+        self.table = table
         known = [list(dict.fromkeys(frame.iloc[:, place])) for place in range(len(table))]
         groups = [name for name in table if name in within]
         if not groups and len(table) > 1:
             groups = [min(table, key=lambda name: len(known[table.index(name)]))]
         rows = [name for name in table if name not in groups]
         sides = [[table.index(name) for name in side] for side in (rows, groups) if side]
-        self.shown = table
-        self.columns = [plan.column(name) for name in table]
-        self.headings = [heading_of(plan, tuple(table[place] for place in side)) for side in sides]
-        words = [label_words(each) for each in self.columns]
+        columns = [plan.column(name) for name in table]
+        words = [label_words(each) for each in columns]
         shown = [[words[label] for label in labels] for words, labels in zip(words, known, strict=True)]
-        self.labels = [tuple(map(", ".join, product(*(shown[place] for place in side)))) for side in sides]
-        self.short = [list(map(escape, shorten(labels))) for labels in self.labels]
+        axes = [tuple(map(", ".join, product(*(shown[place] for place in side)))) for side in sides]
 
         def laid_out(name: str) -> npt.NDArray[np.float64]:
             cells = frame[name].to_numpy(float).reshape([len(labels) for labels in known])
-            return cells.transpose([*chain(*sides)]).reshape([len(labels) for labels in self.labels])
+            return cells.transpose([*chain(*sides)]).reshape([len(labels) for labels in axes])
 
-        self.value, self.low, self.high = map(laid_out, ("percent", "low", "high"))
-        self.estimate = self.value
-        self.noisy = (self.low <= 0) & (self.high > 0)
+        percent, low, high = map(laid_out, ("percent", "low", "high"))
+        super().__init__(
+            columns,
+            [heading_of(plan, tuple(table[place] for place in side)) for side in sides],
+            axes,
+            [percent, percent, low, high],
+            (low <= 0) & (high > 0),
+            name=_("percent"),
+            noun=_("percent of {whom}", whom=group_in_words(plan, within)),
+            digits=digits,
+        )
 
     @property
     def format(self) -> str:
@@ -91,7 +95,7 @@ def percentages_drawing(cells: PercentCells, plan: Plan, *, dark: bool = False) 
     rows, panels = cells.value.shape[0], cells.value.size // cells.value.shape[0]
     if rows > MAX_ROWS or panels > MAX_PANELS or cells.value.size > MAX_BARS:
         return None
-    title = f"{heading_of(plan, cells.shown)}: {cells.noun}"
+    title = f"{heading_of(plan, cells.table)}: {cells.noun}"
     drawn = styled(span_chart([cells], dark, bars=True), title, dark)
     return drawn, f"{title}. {interval_facts(cells)}"
 

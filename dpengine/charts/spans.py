@@ -17,7 +17,7 @@ import numpy as np
 
 from dpengine.array_types import Columns, Ints
 from dpengine.charts.bars import by_size
-from dpengine.charts.cells import Cells
+from dpengine.charts.cells import Cells, CellsOfTable
 from dpengine.charts.drawable import Drawable
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.panels import Panels
@@ -174,7 +174,7 @@ def measure_alt(result: Drawable, table: Columns, measure: Measure, *, made_up: 
     plan = result.plan
     sentences = []
     for place, name in enumerate(measure.headings(plan)):
-        cells = Cells(result, table, table, {}, measure, place)
+        cells = CellsOfTable(result, table, table, {}, measure, place)
         words = mark("Made-up {what} by {columns}:") if made_up else mark("Published {what} by {columns}:")
         by = join_names(column.heading for column in cells.columns) if table else _("total")
         sentences += [_(words, what=name, columns=by), interval_facts(cells)]

@@ -9,7 +9,7 @@ import pytest
 
 from dpengine import Plan, preview
 from dpengine.charts import error_curve, figures
-from dpengine.charts.cells import ALL, Cells
+from dpengine.charts.cells import ALL, CellsOfTable
 from dpengine.charts.forms import forms
 from dpengine.charts.level_rows import level_rows
 from dpengine.charts.levels import Node, level_tree
@@ -93,7 +93,7 @@ def test_pairs_of_amounts_are_dots_with_their_intervals_and_a_line_at_0(pairs: R
     assert hollow == ((frame[f"{name}_low"] <= 0) & (frame[f"{name}_high"] >= 0)).sum() > 0
     low, high = figure.layout.xaxis.range
     assert low < 0 < high
-    cells = Cells(pairs, TABLE, TABLE, {}, measure)
+    cells = CellsOfTable(pairs, TABLE, TABLE, {}, measure)
     cells.noisy, cells.low, cells.high = (np.full(cells.low.shape, each) for each in (True, -1.0, 2.0))
     cells.low[0, 0], cells.high[0, 0] = -1000.0, 1000.0
     assert np.allclose(cells.reach, (-1.12, 2.12)), "one of which nothing is known does not hide the others"

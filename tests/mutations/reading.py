@@ -464,8 +464,8 @@ FAULTS = [
     Fault(
         "a chart of percentages shows what noise explains as if it were known",
         "dpengine/charts/percentages.py",
-        "self.noisy = (self.low <= 0) & (self.high > 0)",
-        "self.noisy = (self.low < 0) & (self.high > 0)",
+        "            (low <= 0) & (high > 0),\n",
+        "            (low < 0) & (high > 0),\n",
         "tests/charts/test_percentages.py::test_what_noise_explains_is_hatched_and_hidden_groups_do_not_stretch_the_axis",
     ),
     # Cells added up
@@ -557,8 +557,8 @@ FAULTS = [
     Fault(
         "a chart of changes shows those within the noise as if they were known",
         "dpengine/charts/changes.py",
-        'self.value, ~first["beyond_noise"].to_numpy(bool)',
-        'self.value, first["beyond_noise"].to_numpy(bool) & False',
+        'noisy = ~first["beyond_noise"].to_numpy(bool)',
+        'noisy = first["beyond_noise"].to_numpy(bool) & False',
         "tests/charts/test_changes.py::test_each_dot_is_a_change_in_the_given_order_and_hollow_within_the_noise",
     ),
     Fault(

@@ -21,18 +21,9 @@ from dpengine.errors import BudgetError, LedgerError
 from dpengine.translation.catalogue import _
 
 __all__ = [
-    "ALL",
-    "add",
-    "approval_for",
-    "approved",
-    "change",
-    "is_needed",
-    "now",
-    "plan_of",
-    "request_of",
-    "set_rule",
+    "ALL", "add", "approval_for", "approved", "change", "is_needed", "now", "plan_of", "request_of", "set_rule",
     "use",
-]
+]  # fmt: skip
 
 ALL = ""  # as the dataset of a rule: every dataset of the owner
 

@@ -10,12 +10,7 @@ from dpengine.array_types import Columns
 from dpengine.bundle.checks.choice_check import wrong_audit
 from dpengine.bundle.checks.division_check import wrong_division, wrong_parts
 from dpengine.bundle.checks.expected_widths import EXACT_SINCE, exactly_known, tables_of_model, with_shapes
-from dpengine.bundle.checks.measurement_check import (
-    boxes_in,
-    marginals_in,
-    positive,
-    wrong_measurements,
-)
+from dpengine.bundle.checks.measurement_check import boxes_in, marginals_in, positive, wrong_measurements
 from dpengine.bundle.checks.model_check import half_width
 from dpengine.bundle.estimator import Estimator, estimator, is_adaptive
 from dpengine.bundle.read import Manifest, MeasurementEntry, TableEntry

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from dpengine.array_types import Columns
 from dpengine.charts import figures
-from dpengine.charts.cells import Cells
+from dpengine.charts.cells import Cells, CellsOfTable
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.heatmap import SCALE, STOPS, TURN, WRITTEN
 from dpengine.charts.style import GRID
@@ -38,7 +38,7 @@ def grid(result: Result, table: Columns, *, dark: bool) -> Markup:
     >>> grid(preview(plan), ("smokes", "drinks"), dark=False).count("<td style=")
     9
     """
-    cells = Cells(result, table, table, {})
+    cells = CellsOfTable(result, table, table, {})
     drawing = figures.release_drawing(result, table, form="heatmap")
     assert isinstance(drawing, Drawing)
     title = drawing.layout["title"]["text"]

@@ -18,15 +18,7 @@ from dpengine.spec.wording import headings_of, name_of
 from dpengine.translation.catalogue import _, day, localised, mark
 
 __all__ = [
-    "OURS",
-    "briefly",
-    "bullets",
-    "duration",
-    "edge_or_day",
-    "exactly",
-    "plain",
-    "plain_name",
-    "protected",
+    "OURS", "briefly", "bullets", "duration", "edge_or_day", "exactly", "plain", "plain_name", "protected",
     "with_headings",
 ]  # fmt: skip
 
