@@ -19,7 +19,7 @@ from dpengine import Ledger, Plan, errors
 from dpengine.cli import MEANINGS, STATUSES, main
 from dpengine.version import VERSION
 from tests.charges import charge
-from tests.plans import CLINIC
+from tests.plans import CLINIC, letters_plan
 
 
 def run(*arguments: object, **environment: str) -> Result:
@@ -185,6 +185,17 @@ def test_a_prediction_says_if_the_plan_is_refused(form: list[str], tmp_path: Pat
         done = run("predict", plan, *form)
         assert done.exit_code == 0
         assert ("a release of this plan is refused: epsilon is too small" in done.stderr) == refused
+
+
+def test_a_prediction_says_if_the_size_of_the_table_would_decide(tmp_path: Path) -> None:
+    """At ε = 0.1, three overlapping tables of 64 cells get a model where rows are few."""
+    plan = tmp_path / "plan.yaml"
+    chain = letters_plan([8, 8, 8, 8], [["a", "b"], ["b", "c"], ["c", "d"]], epsilon="0.1", rows_about=None)
+    for state, warned in ((None, True), (1_000, False), (10**6, False)):
+        chain.model_copy(update={"rows_about": state}).save(plan)
+        assert ("with about 1,000 or fewer, a model would be more accurate" in run("predict", plan).stderr) == warned
+    chain.at(1).save(plan)
+    assert run("predict", plan).stderr == "", "at every size, the tables are measured"
 
 
 def test_a_prediction_at_other_prices_does_not_state_that_of_the_plan(tmp_path: Path) -> None:

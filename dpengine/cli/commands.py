@@ -140,7 +140,7 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
     at most. The total of a table is off by total_half_width_95 at most, 95 times in 100. All are numbers of people, or
     of rows.
     """
-    from dpengine.measure.strategy import decide
+    from dpengine.measure.strategy import decide, decided_by_size
     from dpengine.results import predict as prediction
     from dpengine.spec.counted_wording import found_in_words
     from dpengine.spec.plan import Plan
@@ -153,6 +153,12 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
         decide(loaded).check()
     except PlanError as refused:
         warn(f"a release of this plan is refused: {refused}")
+    modelled = [rows for rows, strategy in decided_by_size(loaded).items() if strategy == "adaptive"]
+    if modelled:
+        warn(
+            f"the plan does not say how many rows there are: with about {max(modelled):,} or fewer, a model would be "
+            "more accurate than measuring each table. State a public, rough number as rows_about: auto goes by it"
+        )
     if as_json:
         finds = {name: exact_text(loaded.epsilon * loaded.column(name).share) for name in loaded.finds}
         price = {"dataset": loaded.dataset, "epsilon": exact_text(loaded.epsilon)} | ({"finds": finds} if finds else {})

@@ -37,7 +37,9 @@ from dpengine.spec.declared import changed
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
 
-__all__ = ["check_given", "decide", "resolved"]
+__all__ = ["check_given", "decide", "decided_by_size", "resolved"]
+
+SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)  # rows that are tried where a plan states no number
 
 
 def decide(plan: Plan) -> Strategy:
@@ -64,6 +66,17 @@ def decide(plan: Plan) -> Strategy:
     if not (has_large_ranges(plan) or is_sparse(plan, tables) or noise_is_too_much(plan, tables)):
         return Direct(plan)
     return resolved(private) if plan.ranged else Adaptive(private, decided=True)
+
+
+def decided_by_size(plan: Plan) -> dict[int, str]:
+    """Return how *auto* would measure `plan` at several rough numbers of rows, if it states none and that matters.
+
+    Empty otherwise. The values are names of strategies, *auto* where it means *direct*.
+    """
+    if plan.strategy != "auto" or plan.rows_about is not None:
+        return {}
+    by_size = {rows: decide(changed(plan, rows_about=rows)).plan.strategy for rows in SIZES}
+    return by_size if {*by_size.values()} != {decide(plan).plan.strategy} else {}
 
 
 def check_given(plan: object) -> None:
