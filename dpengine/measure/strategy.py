@@ -75,7 +75,7 @@ def decided_by_size(plan: Plan) -> dict[int, str]:
     """
     if plan.strategy != "auto" or plan.rows_about is not None:
         return {}
-    by_size = {rows: decide(changed(plan, rows_about=rows)).plan.strategy for rows in SIZES}
+    by_size: dict[int, str] = {rows: decide(changed(plan, rows_about=rows)).plan.strategy for rows in SIZES}
     return by_size if {*by_size.values()} != {decide(plan).plan.strategy} else {}
 
 
