@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -53,7 +54,7 @@ def choose_columns() -> None:
     _ask_for_more()
     ask_noun("rows")
     tables = published(visit().entries)
-    _warn()
+    _warn(tables)
     _sizes(tables)
     go_on, both = _("Go on to what is known"), rows_and_persons(visit().entries)
     for columns in both:
@@ -168,11 +169,16 @@ def _ask_for_more() -> None:
         visit().change(ranges=ranges)
 
 
-def _warn() -> None:
-    """Warn of more columns than a table can have, and of one that may say who a person is."""
+def _warn(tables: Sequence[PublishedTable]) -> None:
+    """Warn of more columns than a table can have, of measures that exclude each other, and of columns with names."""
     if most := too_many(visit().entries):
         text = _("These are {n} columns. One table has at most {most}: publish them in pairs, or choose fewer.",
                  n=number(most), most=number(MAX_TABLE_COLUMNS))  # fmt: skip
+        st.warning(text, icon=":material/report:")
+    if torn := _with_squares_and_quantiles(tables):
+        text = _("A standard deviation, slope or correlation cannot stand beside a median or quartiles of the same "
+                 "column ({columns}). Take one of them out here, and publish it in a plan of its own.",
+                 columns=plain(some_of(torn)))  # fmt: skip
         st.warning(text, icon=":material/report:")
     if ids := published_ids():
         text = _("{columns} may say who a person is. Such a column belongs in no table, so leave it out here; if a "
@@ -185,6 +191,18 @@ def _warn() -> None:
                  columns=plain(some_of(seen)))  # fmt: skip
         st.warning(text, icon=":material/badge:")
         _offer_to_leave_out("rows", seen)
+
+
+def _with_squares_and_quantiles(tables: Sequence[PublishedTable]) -> list[str]:
+    """Return the amounts of which one measure needs squares, and another one knots.
+
+    >>> _with_squares_and_quantiles([
+    ...     PublishedTable(columns=("sex",), standard_deviation=("pay",), quantiles={"pay": ("0.5",), "age": ("0.5",)})
+    ... ])
+    ['pay']
+    """
+    squared = {name for table in tables for each in table.associations for name in each.squared}
+    return sorted(squared & {name for table in tables for name in table.quantiles})
 
 
 def _ids_seen() -> list[str]:

@@ -48,6 +48,15 @@ def test_a_column_that_is_named_like_an_amount_is_averaged_and_can_be_crossed_in
     assert "county × sex (total of age, median of age)" in texts(people)
 
 
+def test_measures_that_exclude_each_other_are_told_where_they_are_picked(people: AppTest) -> None:
+    measures = labelled(people.get("button_group"), "Published of them")
+    measures.set_value(["mean", "standard_deviation"]).run()
+    assert "county × sex (average of income, standard deviation of income)" in texts(people)
+    assert "cannot stand beside a median" not in texts(people)
+    measures.set_value(["standard_deviation", "quartiles"]).run()
+    assert "cannot stand beside a median or quartiles of the same column (income)" in texts(people)
+
+
 def test_averages_are_offered_of_columns_that_can_hold_numbers(people: AppTest) -> None:
     people.multiselect[0].set_value(["county", "sex", "income", "age"]).run()
     settled(people)
