@@ -12,7 +12,7 @@ from dpengine.bundle.verify import PROSE, Verified
 from dpengine.charts.style import join_names
 from dpengine.errors import ReleaseError
 from dpengine.exact import rational
-from dpengine.spec.wording import sure
+from dpengine.spec.wording import capitalised, sure
 from dpengine.translation.catalogue import _, day
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.demo import file_box, is_demo
@@ -70,7 +70,7 @@ def ask_for_key() -> tuple[str | None, bool]:
     try:
         return read_key(text), False
     except ReleaseError as refused:
-        st.warning(plain(f"{str(refused)[:1].upper()}{str(refused)[1:]}."), icon=":material/edit:")
+        st.warning(plain(f"{capitalised(str(refused))}."), icon=":material/edit:")
         return None, True
 
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dpengine.array_types import Ints
+from dpengine.array_types import Columns, Ints
 from dpengine.counting.count import count
 from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.measure.quantile_choice import Contest, contests
@@ -80,6 +80,12 @@ class Neighbours:
         return decide(self.plan)
 
     @cached_property
+    def _places(self) -> dict[tuple[Columns, int], int]:
+        """The index of each requested table among its counts, by its columns and its tally."""
+        requested = zip(self._strategy.marginals, self._strategy.tallies or repeat(0), strict=False)
+        return {table: k for k, table in enumerate(requested) if not isinstance(table[0], Stepped)}
+
+    @cached_property
     def without(self) -> list[Ints]:
         """The exact counts of all that is measured, without any of the persons."""
         return self._counts(())
@@ -101,12 +107,9 @@ class Neighbours:
 
     def _exact(self, one: Measurement, counts: Sequence[Ints]) -> Ints:
         """Return the exact counts of what was measured, in the same cells, from `counts` of the requested tables."""
-        how = self._strategy
-        requested = zip(zip(how.marginals, how.tallies or repeat(0), strict=False), counts, strict=True)
-        known = {key: values for key, values in requested if not isinstance(key[0], Stepped)}
-        exact = known.get((one.allocation.columns, one.allocation.tally))
-        if exact is None:  # the total, the only sum of others that is measured
-            exact = np.asarray(counts[0].sum())
+        place = self._places.get((one.allocation.columns, one.allocation.tally))
+        # What is not requested is the total, the only sum of others that is measured.
+        exact = np.asarray(counts[0].sum()) if place is None else counts[place]
         for axis, bins in enumerate(one.merged):
             exact = np.add.reduceat(exact, np.flatnonzero(np.diff(bins, prepend=-1)), axis)
         return exact

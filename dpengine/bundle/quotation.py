@@ -18,7 +18,7 @@ from dpengine.spec.domain import Column
 from dpengine.spec.numeric.number import Number
 from dpengine.spec.plan import Plan
 from dpengine.spec.time_column import HOURS, Time
-from dpengine.spec.wording import shown_labels
+from dpengine.spec.wording import capitalised, shown_labels
 from dpengine.translation.catalogue import _, day, localised, mark, number, some_of
 
 __all__ = ["citation", "quotation", "quotation_of_several", "release_in_words"]
@@ -127,14 +127,13 @@ def _relative_in_words(what: str, numbers: tuple[float, float, float]) -> str:
     else:
         interval = _("{low} % to {high} % less", low=by[1], high=by[2])
     more = _("{n} % more", n=by[0]) if value >= 0 else _("{n} % less", n=by[0])
-    what = what[:1].upper() + what[1:]
-    return _("{what}: {value} (95 % interval: {interval})", what=what, value=more, interval=interval)
+    return _("{what}: {value} (95 % interval: {interval})", what=capitalised(what), value=more, interval=interval)
 
 
 def _quoted(what: str, numbers: Sequence[str], *, noisy: bool, counted: bool) -> str:
     """Return a value and the ends of its interval in words; a noisy value is not named."""
     value, low, high = numbers
-    written = {"what": what[:1].upper() + what[1:], "low": low, "high": high}
+    written = {"what": capitalised(what), "low": low, "high": high}
     if not noisy:
         return _("{what}: {value} (95 % interval: {low} to {high})", value=value, **written)
     if counted:

@@ -31,7 +31,7 @@ from dpengine.results.result import Result
 from dpengine.spec.counted_wording import counted_how, counted_noun, rows_counted
 from dpengine.spec.domain import Amount, Category, Date, Number, Time, zones_of
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import KINDS, heading_of, people, percent, shown_labels, sure
+from dpengine.spec.wording import KINDS, capitalised, heading_of, people, percent, shown_labels, sure
 from dpengine.translation.catalogue import _, day, language, localised, mark, number, plural, speaking
 from dpengine.version import VERSION
 
@@ -127,7 +127,7 @@ def templates() -> Environment:
     environment.globals |= {
         "_": _, "plural": plural, "number": number, "localised": localised, "language": language, "code": _code,
     }  # fmt: skip
-    environment.filters |= {"fold": _fold, "item": _item, "capitalise_first": _capitalise_first}
+    environment.filters |= {"fold": _fold, "item": _item, "capitalise_first": capitalised}
     return environment
 
 
@@ -151,10 +151,6 @@ def _fold(text: str, first: str = "", later: str = "") -> str:
 
 def _code(text: str) -> Markup:
     return Markup("<code>{}</code>").format(text)
-
-
-def _capitalise_first(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _item(text: str, label: str, width: int) -> str:

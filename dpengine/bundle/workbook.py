@@ -26,7 +26,7 @@ from dpengine.results.result import EXACT
 from dpengine.results.views.published import PublishedTables
 from dpengine.spec.counted_wording import rows_counted, unit_in_words
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import heading_of, headings_of, label_words, people
+from dpengine.spec.wording import capitalised, heading_of, headings_of, label_words, people
 from dpengine.translation.catalogue import _, plural
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _guide(published: PublishedTables, release_id: str) -> Iterator[tuple[str, s
     noise = _("Random noise was added to protect the people in the data.")
     yield _("What this is"), f"{noise} {close}"
     for entry in entries_of_tables(published):
-        yield entry.name[:1].upper() + entry.name[1:], f"{entry.text} {entry.use}".strip()
+        yield capitalised(entry.name), f"{entry.text} {entry.use}".strip()
     if rows := rows_counted(plan):
         yield _("What is counted"), rows
     yield from notes_on_release(plan, release_id)

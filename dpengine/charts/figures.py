@@ -27,7 +27,7 @@ from dpengine.charts.style import ACCENT, GREY, apply_style, cut, escape, join_n
 from dpengine.results.published_columns import Measure
 from dpengine.spec.counted_wording import noun
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import heading_of, shown_labels
+from dpengine.spec.wording import capitalised, heading_of, shown_labels
 from dpengine.translation.catalogue import _, mark, number, plural
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def release_drawing(
     by = join_names(cut(plan.column(name).heading) for name in shown)
     what = noun(plan, table) if measure is None else measure.heading(plan)
     title = _("{what} by {columns}{where}", what=what, columns=by, where=where)
-    title = title[:1].upper() + title[1:]
+    title = capitalised(title)
     return styled(figure, title, dark) if isinstance(figure, Drawing) else apply_style(figure, title, dark)
 
 

@@ -280,10 +280,8 @@ class Result(SyntheticView, PublishedTables):
         try:
             if stored.model is None:
                 return cls._made(plan, stored.measured, stored.provenance)
-            return cls(
-                plan, stored.measured, stored.model, amounts=tuple(stored.amounts), apart=tuple(stored.apart),
-                stated=stored.stated, **stored.provenance,
-            )  # fmt: skip
+            kept: dict[str, Any] = {"amounts": stored.amounts, "apart": stored.apart, "stated": stored.stated}
+            return cls(plan, stored.measured, stored.model, **stored.provenance, **kept)
         except _CAUSES as error:
             raise LedgerError(
                 _(

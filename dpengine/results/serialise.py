@@ -62,8 +62,8 @@ class Stored:
     measured: Measurements
     model: WholeCounts | None
     provenance: Mapping[str, Any]
-    amounts: Sequence[AmountTable] = ()
-    apart: Sequence[WholeCounts] = ()
+    amounts: tuple[AmountTable, ...] = ()
+    apart: tuple[WholeCounts, ...] = ()
     stated: Stated = field(default_factory=Stated)
 
 

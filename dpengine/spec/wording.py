@@ -19,8 +19,8 @@ from dpengine.spec.time_column import TIMES, WEEKDAYS
 from dpengine.translation.catalogue import ENGLISH, _, language, localised, mark, number
 
 __all__ = [
-    "KINDS", "factor", "heading_of", "headings_of", "label_words", "name_of", "people", "percent", "percent_at_least",
-    "percent_at_most", "portion", "shown_labels", "sure", "words_in_files",
+    "KINDS", "capitalised", "factor", "heading_of", "headings_of", "label_words", "name_of", "people", "percent",
+    "percent_at_least", "percent_at_most", "portion", "shown_labels", "sure", "words_in_files",
 ]  # fmt: skip
 
 # Labels that are the same in the files in every language.
@@ -121,6 +121,15 @@ def sure(part: float) -> str:
     ('at most 73.2 % sure', 'at most 99.97 % sure', 'almost certain')
     """
     return _("almost certain") if part > 0.9999 else _("at most {part} sure", part=percent_at_most(part))
+
+
+def capitalised(text: str) -> str:
+    """Return a text with a capital first letter, as at the beginning of a line; the other letters stay.
+
+    >>> capitalised("mean of BMI")
+    'Mean of BMI'
+    """
+    return text[:1].upper() + text[1:]
 
 
 def name_of(table: Columns) -> str:

@@ -24,7 +24,7 @@ from dpengine.results.published_columns import ENDS, NUMBERS, Measure, measures,
 from dpengine.results.result import Result
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import heading_of, headings_of, label_words
+from dpengine.spec.wording import capitalised, heading_of, headings_of, label_words
 from dpengine.translation.catalogue import _, mark, number
 from pages.parts.shared.data_twin import interval_columns
 from pages.parts.shared.figures import FigureOfDrawing, buttons, is_dark
@@ -188,7 +188,7 @@ def _ask_measure(plan: Plan, table: Columns, key: str) -> Measure | None:
     if not offered:
         return None
     words = {name: each.heading(plan) for name, each in offered.items()}
-    words = {name: text[:1].upper() + text[1:] for name, text in words.items()} | {COUNT: _("Count")}
+    words = {name: capitalised(text) for name, text in words.items()} | {COUNT: _("Count")}
     options = [*offered, COUNT]
     here = f"{key}-of-{'-'.join(options)}"
     if len(options) <= MAX_SIDE_BY_SIDE:

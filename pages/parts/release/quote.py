@@ -18,7 +18,7 @@ from dpengine.results.published_columns import Measure, measures
 from dpengine.spec.domain import Column
 from dpengine.spec.plan import Plan
 from dpengine.spec.time_column import Time
-from dpengine.spec.wording import shown_labels
+from dpengine.spec.wording import capitalised, shown_labels
 from dpengine.translation.catalogue import _
 from pages.parts.release.percentages import groups_of
 from pages.parts.shared.wording import plain
@@ -146,7 +146,7 @@ def _number(plan: Plan, table: Columns, key: str) -> str | tuple[Measure, int]:
         numbers[PERCENT] = _("Percentage")
     for measure in measures(plan, table):
         for place, heading in enumerate(measure.headings(plan)):
-            numbers[measure, place] = heading[:1].upper() + heading[1:]
+            numbers[measure, place] = capitalised(heading)
     chosen = (
         COUNT
         if len(numbers) == 1

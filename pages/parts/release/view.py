@@ -16,7 +16,7 @@ from dpengine.bundle.workbook import fitting, workbook
 from dpengine.release import Release
 from dpengine.results.published_columns import measures
 from dpengine.spec.counted_wording import counted_noun, rows_counted
-from dpengine.spec.wording import heading_of, sure
+from dpengine.spec.wording import capitalised, heading_of, sure
 from dpengine.translation.catalogue import _, day, number
 from pages.parts.release import chart
 from pages.parts.release.owner_view import show_truth
@@ -223,7 +223,7 @@ def _of_everybody(release: Release) -> list[str]:
     for measure in measures(release.plan, ()):
         for heading, span in zip(measure.headings(release.plan), release.spans((), measure), strict=True):
             value, low, high = (number(float(each), f",.{span.digits}f") for each in span.numbers)
-            what = plain(heading[:1].upper() + heading[1:])
+            what = plain(capitalised(heading))
             lines.append(_("{what}: **{value}** (95 %: {low} to {high})", what=what, value=value, low=low, high=high))
     return lines
 

@@ -17,7 +17,7 @@ from dpengine.export import Published, of_verified
 from dpengine.results.published_columns import NUMBERS, measures, published_name
 from dpengine.results.result import EXACT
 from dpengine.results.spans import decimals_of
-from dpengine.spec.wording import name_of, people
+from dpengine.spec.wording import capitalised, name_of, people
 from dpengine.translation.catalogue import _, localised, mark
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import OCTETS, offer_file
@@ -116,9 +116,7 @@ def _columns_of_amounts(release: Published, table: Columns) -> dict[str, Any]:
         digits |= dict.fromkeys((name, f"{name}_low", f"{name}_high"), decimals_of(width))
     headings = number_headings(release.plan, table)
     return {
-        name: st.column_config.NumberColumn(
-            headings[name][:1].upper() + headings[name][1:], format=f"%,.{digits.get(name, 0)}f"
-        )
+        name: st.column_config.NumberColumn(capitalised(headings[name]), format=f"%,.{digits.get(name, 0)}f")
         for name in [*digits, *(each for each in headings if each not in digits)]
         if name in {*frame} - {*NUMBERS}
     }
