@@ -46,7 +46,15 @@ from dpengine.marginals.measurement import (
     Choice,
     Measurements,
 )
-from dpengine.measure.how_many_pairs import MOSTLY_EMPTY, all_pairs_gain, first_picks, later_picks
+from dpengine.measure.how_many_pairs import (
+    MOSTLY_EMPTY,
+    STRONG,
+    WRONG_THROUGHOUT,
+    all_pairs_gain,
+    first_picks,
+    later_picks,
+    noise_of_all_pairs,
+)
 from dpengine.measure.model_error import measure_audit, part_for_audit, part_for_classes, with_classes
 from dpengine.measure.pair_selection import (
     MOVED,
@@ -77,6 +85,8 @@ SMALL_ERROR = 0.003  # public error below which ε is enough for three phases
 NEEDED = {1: 0.7, 2: 0.5}  # by number of phases, times the loss of single columns: what the first pairs have to gain
 FINE_ENOUGH = 0.2  # times what these pairs have to gain: the noise of the private answer whether they do
 MIN_FOR_ANSWER = PARTS // 500  # of ε, for this answer
+# Times the noise of all pairs: the noise of the answer whether columns depend on each other throughout; its parts of ε.
+FINE_ENOUGH_THROUGHOUT, MAX_FOR_THROUGHOUT = 0.1, PARTS // 40
 MAX_ANSWER_NOISE = 0.5  # of the rows: with more, the answer is not asked, since few pairs depend as strongly
 SURE = 0.75  # times the noise of that answer, as a margin: worthless pairs seldom pass
 CLEAR_OF_NOISE = 1.5  # times the noise scale of a measured pair: smaller gains of a cell are not counted
@@ -122,12 +132,14 @@ def measure_adaptively(
         gained = gain / total
         relative = error * _smaller_by_gain(run, gained)
         all_gain = all_pairs_gain(run, _asked_about(run, error), gain, total)
-        part = BESIDE_ALL if all_gain else _part_for_columns(run, relative)
-        run.measure_columns(int((PARTS - for_whole) * part))
+        if all_gain:
+            run.measure_columns(int((PARTS - for_whole) * BESIDE_ALL))
+            all_gain = gain >= STRONG * total or _depend_throughout(run)
+        if not all_gain:
+            run.measure_columns(int((PARTS - for_whole) * _part_for_columns(run, relative)))
         for_classes = part_for_classes(run, total)
         if all_gain:
-            model = run.model()
-            _measure_pairs(run, [full_resolution(run, pair, model) for pair in workload.pairs], run.left)
+            _measure_pairs(run, _all_pairs(run), run.left)
         else:
             _measure_pairs_in_phases(run, _phases(run, error, gained), relative, gain)
     if run.left:
@@ -236,6 +248,21 @@ def _smaller_by_gain(run: Run, gain: float) -> float:
     if math.isinf(gain):
         return 1.0
     return min(1.0, usual / (gain * min(1.0, columns / len(run.workload.sizes))))
+
+
+def _depend_throughout(run: Run) -> bool:
+    """Return whether columns depend on each other in all pairs, not only in the strongest, beside their noise.
+
+    The more cells, the more noise, and the coarser the private answer may be.
+    """
+    noise = noise_of_all_pairs(run)
+    parts = min(max(PARTS * run.noise(PARTS) / (FINE_ENOUGH_THROUGHOUT * noise), MIN_FOR_ANSWER), MAX_FOR_THROUGHOUT)
+    return _how_wrong(run, _all_pairs(run), int(parts)) > WRONG_THROUGHOUT * noise
+
+
+def _all_pairs(run: Run) -> list[Candidate]:
+    model = run.model()
+    return [full_resolution(run, pair, model) for pair in run.workload.pairs]
 
 
 def _measure_pairs_in_phases(run: Run, phases: int, error: float, gain: float) -> None:

@@ -27,6 +27,7 @@ from dpengine.measure.adaptive import (
     _phases,
     _smaller_by_gain,
 )
+from dpengine.measure.how_many_pairs import noise_of_all_pairs
 from dpengine.measure.model_error import measure_audit, part_for_audit
 from dpengine.measure.pair_selection import Candidate, measure_dependence
 from dpengine.measure.strategy import decide
@@ -176,6 +177,7 @@ def test_single_columns_get_less_of_epsilon_where_pairs_gain_much(monkeypatch: p
     assert [smaller(gain, 4) for gain in (0.1, 0.3, 0.6, 1.2, math.inf)] == pytest.approx([1, 1, 0.5, 0.25, 1])
     assert [smaller(0.9, columns) for columns in (2, 12, 24, 60)] == pytest.approx([1 / 3, 1 / 3, 2 / 3, 1])
     plan = letters_plan([8] * 5, {"each": 2}, epsilon="1", rows_about=5000, strategy="adaptive")
+    monkeypatch.setattr(adaptive, "all_pairs_gain", lambda *_run: False)
     parts = []
     for gain in (0.3, 1.2):
         monkeypatch.setattr(adaptive, "_gain_of_pairs", lambda *_run, gain=gain: gain * 5000)
@@ -193,6 +195,20 @@ def test_hardly_any_of_epsilon_is_for_columns_where_all_pairs_are_measured_at_on
     assert not measured.choices
     assert sum(len(one.allocation.columns) == 2 for one in measured.marginals) == 10
     assert columns_part(plan) == pytest.approx(BESIDE_ALL, rel=0.01)
+
+
+@pytest.mark.usefixtures("no_noise")
+@pytest.mark.parametrize(("wrong", "all_pairs"), [(1.05, True), (0.95, False)])
+def test_where_the_strongest_pairs_gain_less_all_are_measured_if_the_others_depend_as_well(
+    wrong: float, all_pairs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How far off independence is in all pairs is asked, beside their noise; then columns have little of ε, or more."""
+    plan = letters_plan([8] * 5, {"each": 2}, epsilon="1", rows_about=5000, strategy="adaptive")
+    monkeypatch.setattr(adaptive, "_gain_of_pairs", lambda *_run: 2000)
+    monkeypatch.setattr(adaptive, "_how_wrong", lambda run, _pairs, _parts: wrong * noise_of_all_pairs(run))
+    measured = {one.allocation.columns for one in measured_mock(plan).marginals}
+    assert (sum(map(len, measured)) == 5 + 2 * 10) == all_pairs
+    assert columns_part(plan) == pytest.approx(BESIDE_ALL, rel=0.01) if all_pairs else columns_part(plan) > 0.1
 
 
 def test_a_second_phase_follows_where_columns_nearly_decide_each_other() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import reduce
 from itertools import combinations
 
 import numpy as np
@@ -35,30 +36,29 @@ def marginals(joint: Ints, workload: Workload) -> Counts:
     }
 
 
-def four_columns(rows: int, *, tied: float = 0.0) -> tuple[Workload, Ints]:
-    """Four columns of five cells in about `rows` rows, of which a part is the same in columns a and b, and in c and d.
+def tied_columns(rows: int, *, tied: float = 0.0, columns: str = "abcd") -> tuple[Workload, Ints]:
+    """Columns of five cells in about `rows` rows, of which a part is the same in columns a and b, and in c and d.
 
     Cells differ in size, so that single columns are not even.
     """
     each = np.array([8.0, 4, 2, 1, 1]) / 16
     free, same = np.outer(each, each), np.diag(each)
     pair = (1 - tied) * free + tied * same
-    joint = np.round(rows * np.multiply.outer(pair, pair)).astype(np.int64)
-    sizes = dict.fromkeys("abcd", 5)
-    pairs = list(combinations("abcd", 2))
-    return Workload(sizes, pairs, audited=pairs[::2]), joint
+    joint = np.round(rows * reduce(np.multiply.outer, [pair] * (len(columns) // 2))).astype(np.int64)
+    pairs = list(combinations(columns, 2))
+    return Workload(dict.fromkeys(columns, 5), pairs, audited=pairs[::2]), joint
 
 
 def weighted(rows: int) -> tuple[Workload, Ints]:
     """The same, but some pairs and columns have smaller weights."""
-    workload, joint = four_columns(rows, tied=0.4)
+    workload, joint = tied_columns(rows, tied=0.4)
     weights = {("a", "b"): Fraction(2, 3), ("c", "d"): Fraction(1, 7), ("d",): Fraction(1, 7)}
     return replace(workload, weights=weights), joint
 
 
 def stated(rows: int, about: int) -> tuple[Workload, Ints]:
     """The same, and about how many rows there are is stated."""
-    workload, joint = four_columns(rows, tied=0.15)
+    workload, joint = tied_columns(rows, tied=0.15)
     return replace(workload, rows_about=about), joint
 
 
@@ -105,20 +105,30 @@ FOLLOW, DO_NOT = (
 )
 # Workload and counts, ε for a row, and what is to happen: how often the mean error is measured, and pairs are chosen.
 CASES = {
-    "one phase, a tree of pairs": (*four_columns(4000, tied=0.4), "1/4", (1, 1)),
-    "one phase or two, of far more rows than stated": (*stated(12_000, 5), "1/4", (2, 1)),
+    "one phase, a tree of pairs": (*tied_columns(6000, tied=0.3, columns="abcdef"), "1/4", (1, 1)),
+    "two phases, of columns that depend on each other in few pairs": (
+        *tied_columns(12_000, tied=0.3, columns="abcdef"),
+        "1/4",
+        (3, 1),
+    ),
+    "all pairs at once, of columns that depend on each other throughout": (
+        *tied_columns(4000, tied=0.4),
+        "1/4",
+        (2, 0),
+    ),
+    "all pairs at once, of far more rows than stated": (*stated(12_000, 5), "1/4", (2, 0)),
     "all pairs at once, of columns that nearly decide each other": (*nearly_decided(7000), "1/4", (1, 0)),
-    "one phase, of columns that hardly depend on each other": (*four_columns(4000), "1/4", (1, 0)),
-    "so few rows that no pair is worth its noise": (*four_columns(100, tied=0.8), "1/4", (0, 0)),
-    "three phases, all three": (*four_columns(300_000, tied=0.025), "1/20", (3, 3)),
-    "three phases, then all that is left at once": (*four_columns(40_000, tied=0.7), "1/2", (1, 0)),
-    "three phases, and nothing to learn": (*four_columns(40_000), "1/2", (1, 0)),
-    "one phase, of large tables": (*large_tables(7000), "1/6", (1, 1)),
+    "one phase, of columns that hardly depend on each other": (*tied_columns(4000), "1/4", (1, 0)),
+    "so few rows that no pair is worth its noise": (*tied_columns(100, tied=0.8), "1/4", (0, 0)),
+    "three phases, all three": (*tied_columns(300_000, tied=0.025), "1/20", (3, 3)),
+    "three phases, then all that is left at once": (*tied_columns(40_000, tied=0.7), "1/2", (1, 0)),
+    "three phases, and nothing to learn": (*tied_columns(40_000), "1/2", (1, 0)),
+    "all pairs at once, of large tables": (*large_tables(7000), "1/6", (2, 0)),
     "one table": (*one_table(900), "1/5", (0, 0)),
     "one phase, of pairs of unequal weight": (*weighted(4000), "1/4", (1, 1)),
     FOLLOW: (*of_classes(400_000), "1/2", (1, 1)),
     DO_NOT: (
-        *triples_of(*four_columns(390_000, tied=0.7)),  # a row may move all pairs by as much as it can at once
+        *triples_of(*tied_columns(390_000, tied=0.7)),  # a row may move all pairs by as much as it can at once
         "1/2",
         (1, 1),
     ),

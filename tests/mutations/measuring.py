@@ -741,6 +741,14 @@ FAULTS = [
         "tests/estimate/test_associations.py::test_intervals_hold_the_true_number",
     ),
     Fault(
+        "all pairs are measured though only the strongest depend on each other",
+        "dpengine/measure/adaptive.py",
+        "all_gain = gain >= STRONG * total or _depend_throughout(run)",
+        "all_gain = True",
+        "tests/measure/test_adaptive.py::test_where_the_strongest_pairs_gain_less_all_are_measured_if_the_others_depend"
+        "_as_well",
+    ),
+    Fault(
         "a standard deviation follows from the middles of cells, not from squares",
         "dpengine/estimate/associations.py",
         "product, limits, times = of_s,",
