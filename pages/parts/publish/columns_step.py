@@ -127,8 +127,9 @@ def _ask_how_published() -> None:
         key=visit().key("layout"),
         help=term("table"),
     )
-    if layout == "own" and entries.layout == "pairs" and not entries.own:
-        visit().change(**_list_of_pairs(entries))
+    returns = entries.several_rows is not None  # from later steps, to change some of the tables and not to lose all
+    if layout == "own" != entries.layout and not entries.own and (returns or entries.layout == "pairs"):
+        visit().change(**_listed(entries))
     visit().change(layout=layout)
     if layout == "own":
         levels_box.show(list(entries.chosen))  # placed before the tables, which can then use these levels
@@ -138,8 +139,8 @@ def _ask_how_published() -> None:
     visit().change(declared=entries.declared, own=entries.own, more=entries.more, of_amounts=entries.of_amounts)
 
 
-def _list_of_pairs(entries: Entries) -> dict[str, Any]:
-    """Return the pairs as the beginning of a list of one's own, to which other tables can be added."""
+def _listed(entries: Entries) -> dict[str, Any]:
+    """Return the tables so far as the beginning of a list of one's own, to which other tables can be added."""
     listed = as_list(entries, published(entries))
     return {"own": listed.own, "more": listed.more, "margins": listed.margins}
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from dpengine.results.alternatives import predict_table
+from dpengine.spec.published_table import PublishedTable
 from dpengine.spec.wording import people
+from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.plan.plan_form import from_plan, to_plan
 from pages.parts.visit.plan.table_measures import PERSONS
+from pages.parts.visit.plan.tables import published
 from tests.pages.visits import labelled, press, project_text, settled, texts, visit, visit_of
 from tests.plans import letters_plan
 
@@ -96,3 +99,27 @@ def test_a_table_of_rows_and_of_persons_with_the_same_columns_is_refused_where_i
     region = {"name": "region", "kind": "category", "values": ["N", "S"]}
     here.refresh(here.entries.with_(declared=here.entries.declared | {"region": region}))
     assert "What readers will see, so far" in texts(page.run()), "although nobody named the column of the persons yet"
+
+
+def test_single_columns_of_a_table_of_persons_count_persons_too_as_its_sums_do() -> None:
+    """They counted rows, for a share of ε of their own, under the words *at no extra cost*."""
+    names, persons = ("age", "sex"), PublishedTable(columns=("age", "sex"), distinct=True)
+    entries = Entries(chosen=names, layout="own", own=(names,), more=(persons,))
+    assert [(table.columns, table.distinct) for table in published(entries)] == [
+        (names, True), (("age",), True), (("sex",), True)
+    ]  # fmt: skip
+    listed = entries.with_(own=(names, ("sex",)))
+    assert [table.distinct for table in published(listed)] == [True, False, True], "sex is listed to count rows"
+    several = entries.with_(more=(persons.model_copy(update={"cells_per_person": 2}),))
+    assert len(published(several)) == 1, "a person in several cells is in several sums"
+
+
+def test_a_list_of_ones_own_begins_with_the_tables_of_the_plan_so_far() -> None:
+    page = visit()
+    page.get("file_uploader")[0].upload("visits.csv", b"patient_id,region,ward\np1,N,a\np1,S,b\n").run()
+    page.multiselect[0].set_value(["region", "ward"]).run()
+    here = visit_of(page)
+    here.change(several_rows=True, id_column="patient_id", rows=2)
+    page.radio[0].set_value("own").run()
+    assert here.entries.own == (("region", "ward"),)
+    assert labelled(page.multiselect, "Table 1: counts by").value == ["region", "ward"]

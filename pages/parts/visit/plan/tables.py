@@ -53,7 +53,9 @@ def _published(entries: Entries) -> tuple[PublishedTable, ...]:
     tables = [_with_measures(entries, table, amounts) for table in columns_of_tables]
     tables = [table for table in tables if table.columns]
     if entries.margins and entries.layout != "single":
-        tables += _margins(entries, [table for table in tables if len(table.columns) > 1])
+        rows = [{*table.columns} for table in tables if not table.distinct]  # listed as such, which stands
+        margins = _margins(entries, [table for table in tables if len(table.columns) > 1])
+        tables += [each for each in margins if not (each.distinct and {*each.columns} in rows)]
     distinct: dict[frozenset[str], PublishedTable] = {}
     for table in tables:
         known = distinct.get(key := frozenset(table.columns))
@@ -157,10 +159,24 @@ def _merged(one: PublishedTable, other: PublishedTable) -> PublishedTable:
 
 
 def _margins(entries: Entries, tables: Sequence[PublishedTable]) -> list[PublishedTable]:
-    """Return a table for each single column of these, in the order of the chosen columns, with its measures."""
-    within = dict.fromkeys(name for table in tables for name in table.columns)
+    """Return a table for each single column of these, in the order of the chosen columns, with its measures.
+
+    It counts what the tables count whose sum it is. A table in which a person counts in several cells has no such sums.
+
+    >>> persons = PublishedTable(columns=("age", "sex"), distinct=True)
+    >>> [each.distinct for each in _margins(Entries(chosen=("age", "sex")), [persons])]
+    [True, True]
+    """
+    summable = [table for table in tables if table.cells_per_person == 1]
+    within = dict.fromkeys(name for table in summable for name in table.columns)
     order = sorted(within, key=lambda name: entries.chosen.index(declared_name(entries, name)))
-    return [joined((name,), [table for table in tables if name in table.columns]) for name in order]
+    found = []
+    for name in order:
+        wider = [table for table in summable if name in table.columns]
+        margin = joined((name,), wider)
+        persons = _person_fields(wider) if all(table.distinct for table in wider) else {}
+        found.append(margin.model_copy(update=persons))
+    return found
 
 
 def has_ranges(entries: Entries) -> bool:
