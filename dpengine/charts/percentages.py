@@ -40,7 +40,7 @@ class PercentCells(Cells):
 
     def __init__(self, plan: Plan, table: Columns, within: Sequence[str], frame: pd.DataFrame, *, digits: int) -> None:
         self.measure, self.digits = None, digits
-        self.name, self.noun = _("percent"), _("percent of {whom}", whom=group_in_words(plan, within))
+        self.name, self.noun = _("percent"), _("percent of {whom}", whom=group_in_words(plan, table, within))
         known = [list(dict.fromkeys(frame.iloc[:, place])) for place in range(len(table))]
         groups = [name for name in table if name in within]
         if not groups and len(table) > 1:
@@ -95,8 +95,8 @@ def percentages_drawing(cells: PercentCells, plan: Plan, *, dark: bool = False) 
     return drawn, f"{title}. {interval_facts(cells)}"
 
 
-def group_in_words(plan: Plan, group: Sequence[str]) -> str:
-    """Return of whom percentages are: of everybody, or of each group of some columns."""
+def group_in_words(plan: Plan, table: Columns, group: Sequence[str]) -> str:
+    """Return of whom percentages in `table` are: of all that it counts, or of each group of some columns."""
     if not group:
-        return _("all {unit}", unit=counted_noun(plan))
+        return _("all {unit}", unit=counted_noun(plan.tallies[plan.tally_of(table)].plan))
     return _("each group of {columns}", columns=heading_of(plan, tuple(group)))
