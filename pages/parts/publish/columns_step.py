@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -29,8 +30,8 @@ from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.column_checks import sizes_of
 from pages.parts.visit.plan.column_entry import suggestion, texts_from_file
 from pages.parts.visit.plan.entries import LAYOUTS, Entries
-from pages.parts.visit.plan.table_measures import named
-from pages.parts.visit.plan.tables import as_list, has_ranges, published, rows_and_persons, too_many
+from pages.parts.visit.plan.table_measures import PERSONS, in_words, named
+from pages.parts.visit.plan.tables import as_list, counting_rows, has_ranges, published, rows_and_persons, too_many
 from pages.parts.visit.plan.times_entry import offered_times
 from pages.parts.visit.state import STEPS, visit
 
@@ -289,11 +290,19 @@ def _fits(table: Table, plan: Plan) -> bool:
 def summary(plan: Plan | None) -> str:
     """Return what a folded step shows, in one line."""
     tables = published(visit().entries)
-    names = some_of((plain_name(named(table)) for table in tables), MAX_NAMED)
+    names = _in_short(tables)
     if plan is None:
         return names or _("nothing chosen yet")
     cells = sum(plan.cells(table) for table in plan.marginals)
     return f"{names} · " + plural("{n} cell", "{n} cells", cells)
+
+
+def _in_short(tables: Sequence[PublishedTable]) -> str:
+    """Name the first tables; that each of them counts persons once is said once."""
+    once = len(tables) > 1 and all(table.distinct and table.cells_per_person == 1 for table in tables)
+    shown = map(counting_rows, tables) if once else tables
+    names = some_of((plain_name(named(table)) for table in shown), MAX_NAMED)
+    return f"{names} · {in_words(PERSONS)}" if once else names
 
 
 def all_tables() -> str | None:

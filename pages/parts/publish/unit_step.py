@@ -13,7 +13,7 @@ from pages.parts.publish.rows_kept import show_rows_kept
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import plain_name
 from pages.parts.visit import background_read
-from pages.parts.visit.plan.tables import used
+from pages.parts.visit.plan.tables import counting_persons, used
 from pages.parts.visit.plan.times_entry import table_column
 from pages.parts.visit.state import visit
 
@@ -99,18 +99,42 @@ def _ask_who_and_how_many() -> None:
             rows,
         )
     )
-    if rows > 1:
-        text = _("A table can also count each person once in each cell: choose it in step 2, *A list of my own*.")
-    else:
-        text = _(
-            "So this counts persons, each in one of their rows. To count what the rows are, such as loans or visits, "
-            "take as many as most persons have at most."
-        )
-    st.caption(f":material/group: {text}")
+    _say_what_is_counted(rows)
     ask_noun("people")
     if id_column is not None:
         show_rows_kept(table, id_column)
     visit().change(id_column=id_column, rows=rows)
+
+
+def _say_what_is_counted(rows: int) -> None:
+    """Say whether rows or persons are counted, and offer to count persons once if their tables can."""
+    persons = counting_persons(visit().entries) if rows > 1 else None
+    if rows == 1:
+        text = _(
+            "So this counts persons, each in one of their rows. To count what the rows are, such as loans or visits, "
+            "take as many as most persons have at most."
+        )
+    elif persons is None:
+        text = _("A table can also count each person once in each cell: choose it in step 2, *A list of my own*.")
+    else:
+        text = _("Your tables count rows: a person with {n} rows counts {n} times.", n=number(rows))
+    st.caption(f":material/group: {text}")
+    if persons is not None:
+        st.button(
+            _("Count each person once instead"),
+            icon=":material/group:",
+            key=visit().key("count-persons"),
+            on_click=_count_persons,
+            help=_(
+                "In the cell of one of their rows, drawn at random, and with less noise. In step 2, a person may also "
+                "count in several cells, such as one for each diagnosis."
+            ),
+        )
+
+
+def _count_persons() -> None:
+    if (persons := counting_persons(visit().entries)) is not None:
+        visit().refresh(persons)
 
 
 def _warn_if_it_numbers_rows(table: Table, column: str) -> None:

@@ -123,3 +123,29 @@ def test_a_list_of_ones_own_begins_with_the_tables_of_the_plan_so_far() -> None:
     page.radio[0].set_value("own").run()
     assert here.entries.own == (("region", "ward"),)
     assert labelled(page.multiselect, "Table 1: counts by").value == ["region", "ward"]
+
+
+def test_step_4_turns_tables_of_rows_into_tables_of_persons_by_a_click() -> None:
+    """A registrar who wants numbers of patients had to lay out all tables anew, as a list."""
+    page = visit()
+    rows = "".join(f"p{k // 3},{'NS'[k % 2]},{'ab'[k % 3 // 2]}\n" for k in range(60))
+    page.get("file_uploader")[0].upload("visits.csv", f"patient_id,region,ward\n{rows}".encode()).run()
+    page.multiselect[0].set_value(["region", "ward"]).run()
+    here = visit_of(page)
+    declared = {
+        name: {"name": name, "kind": "category", "values": values}
+        for name, values in (("region", ["N", "S"]), ("ward", ["a", "b"]))
+    }
+    here.refresh(here.entries.with_(declared=declared))
+    here.settle("columns", "domain")
+    settled(page.run())
+    labelled(page.number_input, "Rows per person").set_value(3).run()
+    assert "a person with 3 rows counts 3 times" in texts(page)
+    press(page, "Count each person once instead")
+    settled(page)
+    assert [(table.columns, table.distinct) for table in to_plan(here.entries).listed] == [
+        (("region", "ward"), True), (("region",), True), (("ward",), True)
+    ]  # fmt: skip
+    assert (here.entries.rows, here.entries.id_column) == (3, "patient_id")
+    assert "region × ward, region, ward · each person once in each cell" in texts(page)
+    assert "Count each person once instead" not in [button.label for button in page.button]

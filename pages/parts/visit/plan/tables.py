@@ -17,8 +17,8 @@ from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.plan.table_measures import RANGES, joined, measures_of, table_of
 
 __all__ = [
-    "as_list", "counting_rows", "declared_name", "has_ranges", "in_layout", "is_ordered", "published",
-    "rows_and_persons", "saying_more", "tables_of", "too_many", "used", "with_cells_as_before",
+    "as_list", "counting_persons", "counting_rows", "declared_name", "has_ranges", "in_layout", "is_ordered",
+    "published", "rows_and_persons", "saying_more", "tables_of", "too_many", "used", "with_cells_as_before",
 ]  # fmt: skip
 
 
@@ -129,6 +129,27 @@ def rows_and_persons(entries: Entries) -> list[tuple[str, ...]]:
 def counting_rows(table: PublishedTable) -> PublishedTable:
     """Return a table that counts rows, where this one may count each person once."""
     return table.model_copy(update={"distinct": False, "cells_per_person": 1})
+
+
+def counting_persons(entries: Entries) -> Entries | None:
+    """Return entries whose tables count each person once; None if some do so already, or cannot.
+
+    Tables of persons publish nothing of amounts or ranges, and stand beside no levels.
+
+    >>> [table.distinct for table in published(counting_persons(Entries(chosen=("age", "sex"))))]
+    [True, True, True]
+    """
+    tables = published(entries)
+    if not tables or any(each.distinct or each.amounts or each.ranges for each in tables) or _has_levels(tables):
+        return None
+    listed = as_list(entries, tables)
+    own = [table for table in tables if table.columns in listed.own]
+    return listed.with_(more=tuple(table.model_copy(update={"distinct": True}) for table in own))
+
+
+def _has_levels(tables: Sequence[PublishedTable]) -> bool:
+    """Whether one of the tables has a coarser level of a column."""
+    return any(split_name(name)[1] for table in tables for name in table.columns)
 
 
 def saying_more(tables: Sequence[PublishedTable]) -> tuple[PublishedTable, ...]:
