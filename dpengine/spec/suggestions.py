@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["suggested", "suggested_amount"]
+__all__ = ["NO_ANSWERS", "suggested", "suggested_amount"]
 
 _AGES = "0, 18, 30, 45, 65, 120"
 _FLAG = (
@@ -55,6 +55,14 @@ _AMOUNTS = (
 )
 
 _SCALE = re.compile(r"[(\[]\s*([0-9]{1,2})\s*(?:-|–|\.\.|\bbis\b|\bto\b)\s*([0-9]{1,2})\s*[)\]]\s*$", re.IGNORECASE)
+
+# What surveys and programs usually write for no answer.
+NO_ANSWERS = (
+    "k. A.", "k.A.", "k. A", "k.A", "keine Angabe", "Keine Angabe", "keine Antwort", "Keine Antwort", "ohne Angabe",
+    "n/a", "N/A", "n.a.", "N.A.", "NA", "#N/A", "NULL", "null", "None", "no answer", "No answer", "not stated",
+    "Not stated", "not answered", "refused", "Refused", "missing", "Missing", "fehlend", "-", "–", "--", ".", "?",
+    "-9", "-99", "-999", "-77", "-88",
+)  # fmt: skip
 
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss"})
 

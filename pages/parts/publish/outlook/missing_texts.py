@@ -14,6 +14,7 @@ from dpengine import owner
 from dpengine.sources.mixed import holds_texts
 from dpengine.sources.table import Table
 from dpengine.spec.domain import Category, Column, Number
+from dpengine.spec.suggestions import NO_ANSWERS
 from dpengine.translation.catalogue import _, plural
 from pages.parts.shared.wording import plain, plain_name
 from pages.parts.visit import background_read
@@ -21,12 +22,6 @@ from pages.parts.visit.state import visit
 
 __all__ = ["offer_missing_texts"]
 
-USUAL = (
-    "k. A.", "k.A.", "k. A", "k.A", "keine Angabe", "Keine Angabe", "keine Antwort", "Keine Antwort", "ohne Angabe",
-    "n/a", "N/A", "n.a.", "N.A.", "NA", "#N/A", "NULL", "null", "None", "no answer", "No answer", "not stated",
-    "Not stated", "not answered", "refused", "Refused", "missing", "Missing", "fehlend", "-", "–", "--", ".", "?",
-    "-9", "-99", "-999", "-77", "-88",
-)  # fmt: skip
 LEAST = 0.01  # share of the rows, from which on such a text is named
 
 
@@ -63,10 +58,11 @@ def offer_missing_texts(table: Table, columns: Sequence[Column], in_other: Mappi
 def _missing_texts(table: Table, columns: Sequence[Column]) -> dict[str, list[str]]:
     """Return, by column, the usual texts for no answer that a share of the rows holds, unless they are declared."""
     asked = [
-        Category(name=c.name, values=[text for text in USUAL if text not in {*c.labels, *c.missing_as}])
+        Category(name=c.name, values=[text for text in NO_ANSWERS if text not in {*c.labels, *c.missing_as}])
         for c in columns
     ]
-    counted, found = owner.rows_by_cell(table, asked), {}
+    counted = owner.rows_by_cell(table, asked)
+    found: dict[str, list[str]] = {}
     for column in asked:
         rows = counted[column.name]
         least = LEAST * rows.sum()
