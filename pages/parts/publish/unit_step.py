@@ -13,7 +13,7 @@ from pages.parts.publish.rows_kept import show_rows_kept
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import plain_name
 from pages.parts.visit import background_read
-from pages.parts.visit.plan.tables import counting_persons, used
+from pages.parts.visit.plan.tables import counting_persons, published, used
 from pages.parts.visit.plan.times_entry import table_column
 from pages.parts.visit.state import visit
 
@@ -114,6 +114,8 @@ def _say_what_is_counted(rows: int) -> None:
             "So this counts persons, each in one of their rows. To count what the rows are, such as loans or visits, "
             "take as many as most persons have at most."
         )
+    elif all(table.distinct for table in published(visit().entries)):
+        text = _("Your tables count persons: each of them once in a cell, however many rows they have.")
     elif persons is None:
         text = _("A table can also count each person once in each cell: choose it in step 2, *A list of my own*.")
     else:

@@ -149,3 +149,4 @@ def test_step_4_turns_tables_of_rows_into_tables_of_persons_by_a_click() -> None
     assert (here.entries.rows, here.entries.id_column) == (3, "patient_id")
     assert "region × ward, region, ward · each person once in each cell" in texts(page)
     assert "Count each person once instead" not in [button.label for button in page.button]
+    assert "Your tables count persons" in texts(page)
