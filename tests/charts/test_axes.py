@@ -37,6 +37,7 @@ def test_the_lowest_facet_of_each_column_names_its_axis(facets: int) -> None:
         below, beside = figure.layout[f"xaxis{number}"], figure.layout[f"yaxis{number}"]
         lowest, first = k + across >= facets, k % across == 0
         assert (below.showticklabels, below.title.text) == (lowest, "b" if lowest else None)
+        assert bool(below.title.standoff) == lowest, "or the title stands on labels at an angle"
         assert (beside.showticklabels, beside.title.text) == (first, "a" if first else None)
 
 
