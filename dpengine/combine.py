@@ -30,7 +30,7 @@ from dpengine.replicates import Basis, basis_from, basis_of, replicate
 from dpengine.replicates.draw import replicate_amounts
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
-from dpengine.spec.typed_names import column_typed, labels_typed
+from dpengine.spec.typed_names import column_typed, labels_typed, table_typed
 from dpengine.spec.wording import name_of
 from dpengine.translation.catalogue import _, some_of
 
@@ -66,6 +66,7 @@ def combine(
     relative: bool = False,
     mean: str | None = None,
     sum: str | None = None,
+    table: Sequence[str] | None = None,
 ) -> Combined:
     """Return the number of people in all cells with the given labels, with a 95 % interval.
 
@@ -80,13 +81,15 @@ def combine(
     instead of 100.
 
     The numbers are those of the smallest published table that has all the columns; with `since`, of those tables that
-    `compare` compares. A count is the sum of its whole
-    counts. If the group of a percentage, or of a mean, is no larger than its noise, the interval holds all possible
-    values, and a percentage of a group whose published count is 0 is NaN. Intervals are about the noise: what chance
-    did in a survey's sample comes on top.
+    `compare` compares. If some tables count rows and others distinct persons, `table` names a published table by its
+    columns, and only tables that count the same are used; without it, those that have all columns must count the same.
+    A count is the sum of its whole counts. If the group of a percentage, or of a mean, is no larger than its noise, the
+    interval holds all possible values, and a percentage of a group whose published count is 0 is NaN. Intervals are
+    about the noise: what chance did in a survey's sample comes on top.
 
-    Raises `ReleaseError` if a file is not whole, no table has the columns, a label is unknown or stands for something
-    else in the earlier release, a release has no replicates, or a difference is relative to a number that may be 0.
+    Raises `ReleaseError` if a person may be counted in several cells, a file is not whole, no table has the columns, a
+    label is unknown or stands for something else in the earlier release, a release has no replicates, or a difference
+    is relative to a number that may be 0.
 
     >>> import dpengine as dpe
     >>> towns = dpe.Category(name="town", values=["A", "B", "C"], other=False, missing=False)
@@ -108,7 +111,8 @@ def combine(
     wanted = [_labels(tables.plan, each) for each in (where, of or {}, minus or {})]
     if since is not None:
         return _since(tables, _opened(since), kind, amount, wanted[:2], relative=relative)
-    cells = _Cells(tables, _table_for(tables.plan, wanted, kind, amount), amount)
+    tables, total = _of_one_tally(tables, wanted, table)
+    cells = _Cells(tables, _table_for(tables.plan, wanted, kind, amount, total=total), amount)
     if minus is None:
         return cells.published(kind, wanted[0]) or cells.rounded(kind, cells.number(kind, *wanted[:2]))
     number, other = cells.number(kind, *wanted[:2]), cells.number(kind, wanted[2], wanted[1])
@@ -293,10 +297,30 @@ def _both(plan: Plan, where: _Labels, of: _Labels) -> _Labels:
     return both
 
 
-def _table_for(plan: Plan, wanted: Sequence[_Labels], kind: Statistic, amount: str | None) -> Columns:
+def _of_one_tally(release: _Tables, wanted: Sequence[_Labels], table: Sequence[str] | None) -> tuple[_Tables, bool]:
+    """Return the tables that count as `table` does, or as all with the columns do, and whether they have a total.
+
+    Sums of different cells of persons count persons only if each is in one cell.
+    """
+    plan = release.plan
+    if not plan.tallied:
+        return release, True
+    having = _with_columns(plan.marginals, wanted) if table is None else [table_typed(plan, table)]
+    having = having if table is not None or _columns(wanted) else [()]
+    tallies = {plan.tally_of(each) for each in having}
+    if len(tallies) > 1:
+        raise ReleaseError(
+            _("some tables with these columns count rows, and others distinct people: name the table to use")
+        )
+    tally = min(tallies, default=0)
+    if (plan.tallies[tally].cells or 1) > 1:
+        raise ReleaseError(_("a person may be counted in several cells of this table, so its cells cannot be added up"))
+    return release.of_tally(tally), tally == 0
+
+
+def _table_for(plan: Plan, wanted: Sequence[_Labels], kind: Statistic, amount: str | None, *, total: bool) -> Columns:
     """Return the smallest published table with all columns of which cells are chosen, and with the amount's numbers."""
-    _check_rows(plan)
-    having = _with_columns(plan.published, wanted)
+    having = _with_columns((*plan.marginals, *([()] if total else [])), wanted)
     if amount is not None:
         published = plan.means if kind == "mean" else plan.sums
         having = [table for table in having if amount in published(table)]

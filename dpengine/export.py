@@ -49,6 +49,10 @@ class Published(PublishedTables):
         """Return the content of a file of the bundle, such as ``synthetic.csv``."""
         return self._archive.read(name)
 
+    def of_tally(self, tally: int) -> Published:
+        """Return the content restricted to the tables of one of the plan's tallies: all of it, if there is only one."""
+        return _PublishedTally.of(self, tally) if self.plan.tallied else self
+
     @cached_property
     def _archive(self) -> zipfile.ZipFile:
         """The open bundle: its list of files is as long as that of its tables, so it is read once."""
@@ -71,6 +75,22 @@ class Published(PublishedTables):
     def half_width(self, table: Columns) -> float:
         """Return the 95 % half-width of a cell of `table`, the widest if they differ."""
         return float(next(each["half_width_95"] for each in self.manifest["tables"] if (*each["columns"],) == table))
+
+
+@dataclass(frozen=True, repr=False)
+class _PublishedTally(Published):
+    """The tables of one tally of a bundle, whose plan and measurements are those of this tally alone."""
+
+    whole: Published
+
+    @classmethod
+    def of(cls, whole: Published, tally: int) -> Published:
+        which = whole.plan.tallies[tally]
+        measured = [each for each in whole.manifest["measurements"] if each.get("cells_per_person") == which.cells]
+        return cls({**whole.manifest, "measurements": measured}, which.plan, whole.content, whole)
+
+    def numbers(self, table: Columns) -> dict[str, npt.NDArray[Any]]:
+        return self.whole.numbers(table)
 
 
 Export: TypeAlias = Callable[[Published, Path], object]

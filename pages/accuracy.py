@@ -14,7 +14,6 @@ import streamlit as st
 from dpengine.array_types import Columns
 from dpengine.exact import exact_text
 from dpengine.results.alternatives import predict_table
-from dpengine.spec.counted_wording import noun
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of
 from dpengine.translation.catalogue import _
@@ -26,7 +25,7 @@ from pages.parts.publish.outlook import trial
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import measured_columns, predicted_columns
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import exactly, with_headings
+from pages.parts.shared.wording import exactly, rows_noun, with_headings
 from pages.parts.visit.state import require_entry
 from pages.parts.visit.strategy import is_adaptive
 from pages.parts.visit.strategy_comparison import show_strategies
@@ -44,7 +43,7 @@ def choose_table(plan: Plan) -> tuple[tuple[str, ...], Plan]:
     if not unsized:
         return table, plan
     size = places[-1].number_input(
-        _("About how many {unit} the table holds", unit=noun(plan)),
+        _("About how many {unit} the table holds", unit=rows_noun(plan)),
         min_value=1,
         max_value=10**12,
         value=None,

@@ -179,12 +179,44 @@ def test_what_cannot_be_combined_is_refused(where: Any, more: dict[str, Any], pr
         combine(made, where, **more)
 
 
-def test_cells_of_releases_that_count_distinct_persons_are_not_added_up() -> None:
+def test_cells_that_share_people_are_not_added_up() -> None:
     tables = [{"columns": ["town", "answer"], "distinct": True, "cells_per_person": 2}, ["change"]]
-    of = plan(tables, "1", unit={"id": "who", "rows": 5})
-    for where in ({"answer": ["good", "bad"]}, {"change": "yes"}):  # the other table has the rows of the same people
-        with pytest.raises(dpe.ReleaseError, match="count distinct people"):
-            combine(dpe.preview(of), where)
+    made = dpe.preview(plan(tables, "1", unit={"id": "who", "rows": 5}))
+    with pytest.raises(dpe.ReleaseError, match="counted in several cells"):
+        combine(made, {"answer": ["good", "bad"]})
+    assert combine(made, {"change": "yes"}).table == ("change",), "its rows are in one cell each"
+
+
+def patients_and_visits() -> dpe.Plan:
+    """A table of patients, and one of their visits."""
+    tables = [{"columns": ["town", "answer"], "distinct": True}, ["town", "change"]]
+    unit, nouns = {"id": "who", "rows": 5}, {"rows": "visits", "people": "patients"}
+    return plan(tables, "3", unit=unit, nouns=nouns, rows_about=5000)
+
+
+def test_persons_in_one_cell_each_are_added_up_apart_from_their_rows() -> None:
+    """Readers of such a release could neither add up nor compare anything."""
+    made = dpe.preview(patients_and_visits())
+    persons, rows = made.cells(("town", "answer"))["count"].reshape(2, 3), made.cells(("town", "change"))["count"]
+    bundle = dpe.published(pack(made))
+    for release in (made, bundle):
+        assert combine(release, {"answer": ["good", "bad"]}).value == persons[:, :2].sum()
+        assert combine(release, {"town": "A"}, table=["town", "answer"]).value == persons[0].sum()
+        assert combine(release, {"town": "A"}, table=["town", "change"]).value == rows[:2].sum()
+        assert combine(release, {}, table=["town", "answer"]).value == persons.sum(), "the total is of rows"
+        with pytest.raises(dpe.ReleaseError, match="name the table"):
+            combine(release, {"town": "A"})
+    asked = {"town": "A"}, {"minus": {"town": "B"}, "relative": True, "table": ["answer", "town"]}
+    assert combine(made, asked[0], **asked[1]) == combine(bundle, asked[0], **asked[1])
+
+
+def test_the_command_names_what_the_table_counts(tmp_path: Path) -> None:
+    bundle = tmp_path / "release.zip"
+    bundle.write_bytes(pack(dpe.preview(patients_and_visits())))
+    for table, noun in (("town,answer", "Patients"), ("change,town", "Kept visits")):
+        said = CliRunner().invoke(main, ["combine", str(bundle), "town=A", "--table", table])
+        assert said.exit_code == 0, said.output
+        assert said.output.startswith(f"{noun}, town: A: ")
 
 
 def test_the_command_says_what_was_combined(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def percentages_workbook(
     words = [_(name) for name in numbers]
     file = io.BytesIO()
     with new_workbook(file, plan) as book:
-        notes = [(_("Percentages"), group_in_words(plan, within)), (_("Intervals"), _(MEANING))]
+        notes = [(_("Percentages"), group_in_words(plan, table, within)), (_("Intervals"), _(MEANING))]
         write_notes(book, plan.title or plan.dataset, [*notes, *notes_on_release(plan, release_id)])
         sheet = book.add_worksheet(_("Percentages"))
         forms = ("#,##0", f"0{'.' * (digits > 0)}{'0' * digits} %")

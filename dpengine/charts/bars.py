@@ -18,6 +18,7 @@ from dpengine.charts.style import (
     noise_pattern,
     room_below,
     short_name,
+    upright_name,
     whiskers,
 )
 from dpengine.spec.domain import Category
@@ -58,7 +59,8 @@ def bar_chart(cells: Cells, dark: bool, *, largest_first: bool = False) -> Drawi
             "marker": {"color": (GREY if noisy else ACCENT)[dark], "pattern": noise_pattern(noisy, dark)},
         }
         data.append(bars)
-    names = {"title": {"text": short_name(cells.headings[0])}, **category_axis(labels, downwards=lying)}
+    named = upright_name(cells.headings[0], ROW * len(labels)) if lying else short_name(cells.headings[0])
+    names = {"title": {"text": named}, **category_axis(labels, downwards=lying)}
     values = {"title": {"text": cells.noun}, "rangemode": "tozero"}
     layout: dict[str, Any] = {
         "xaxis": values if lying else names,

@@ -74,7 +74,8 @@ def curve_drawing(
         marker = {"color": colour, "size": 11, "symbol": symbol, "line": {"color": INK[dark], "width": 1}}
         traces.append(_point(here, drawn[epsilons.index(here)], marker))
     if measure is None:
-        title, up = _("Error of the published counts at each ε"), _("{what}, ± (95 in 100 counts)", what=noun(plan))
+        what = " / ".join(dict.fromkeys(noun(plan, table) for table in plan.marginals))
+        title, up = _("Error of the published counts at each ε"), _("{what}, ± (95 in 100 counts)", what=what)
     else:
         what = _drawn_part(measure, measure.headings(plan))
         title = _("Error of {what} at each ε, in a group of typical size", what=what)

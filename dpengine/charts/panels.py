@@ -9,6 +9,7 @@ from typing import Any
 __all__ = ["Panels"]
 
 TITLE_SIZE = 13
+APART = 8  # pixels between labels, which may be at an angle, and the title of the axis, which would else stand on them
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Panels:
             ):
                 position = {"anchor": axes[other], "domain": [round(start, 6), round(start + size, 6)]}
                 together = {"matches": axis[0]} if place else {}
-                named = {"title": {"text": name}} if labelled and name else {}
+                named = {"title": {"text": name, "standoff": APART}} if labelled and name else {}
                 layout[axis + axes[axis][1:]] = {**like, **position, **together, **named, "showticklabels": labelled}
             if title:
                 annotations.append(_title(title, left + wide / 2, bottom + high))

@@ -64,7 +64,7 @@ class PercentCells(Cells):
             [percent, percent, low, high],
             (low <= 0) & (high > 0),
             name=_("percent"),
-            noun=_("percent of {whom}", whom=group_in_words(plan, within)),
+            noun=_("percent of {whom}", whom=group_in_words(plan, table, within)),
             digits=digits,
         )
 
@@ -100,8 +100,8 @@ def percentages_drawing(cells: PercentCells, plan: Plan, *, dark: bool = False) 
     return drawn, f"{title}. {interval_facts(cells)}"
 
 
-def group_in_words(plan: Plan, group: Sequence[str]) -> str:
-    """Return of whom percentages are: of everybody, or of each group of some columns."""
+def group_in_words(plan: Plan, table: Columns, group: Sequence[str]) -> str:
+    """Return of whom percentages in `table` are: of all that it counts, or of each group of some columns."""
     if not group:
-        return _("all {unit}", unit=counted_noun(plan))
+        return _("all {unit}", unit=counted_noun(plan.tallies[plan.tally_of(table)].plan))
     return _("each group of {columns}", columns=heading_of(plan, tuple(group)))

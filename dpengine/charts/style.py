@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ACCENT", "CONFIG", "DASHES", "GREY", "GRID", "INK", "NUMBERS_IN_FULL", "SAVED_WIDTH", "SERIES", "SYMBOLS",
     "apply_style", "category_axis", "crowded", "cut", "escape", "join_names", "legend_entry", "line_name", "look",
-    "middle", "noise_pattern", "room_below", "short_name", "shorten", "styled", "whiskers",
+    "middle", "noise_pattern", "room_below", "short_name", "shorten", "styled", "upright_name", "whiskers",
 ]  # fmt: skip
 
 SAVED_WIDTH = 1000
@@ -35,6 +35,7 @@ CONFIG = {
 }
 MAX_LABEL = 24
 TITLE_LINE = 42  # letters that fit on a phone
+LETTER, MIN_LETTERS = 8, 8  # pixels of a letter in the title of an axis, and its shortest line
 ACCENT = {False: "#0b6e75", True: "#4fc3c7"}
 GREY = {False: "#7b8789", True: "#97a3a5"}
 GRID = "rgba(128,140,142,0.25)"
@@ -103,6 +104,16 @@ def short_name(text: str) -> str:
     '&lt;b&gt;'
     """
     return escape(cut(text))
+
+
+def upright_name(text: str, room: int) -> str:
+    """Return `text` as it fits beside an axis of `room` pixels, where it is read upwards: in lines, without markup.
+
+    >>> upright_name("Satisfied with buses", 100), upright_name("Sex", 100)
+    ('Satisfied<br>with buses', 'Sex')
+    """
+    lines = textwrap.wrap(cut(text), max(MIN_LETTERS, room // LETTER), break_on_hyphens=False)
+    return "<br>".join(map(escape, lines))
 
 
 def line_name(text: str) -> str:

@@ -32,11 +32,13 @@ __all__ = ["combine"]
 @click.option("--relative", is_flag=True, help="Give the difference in percent of the number that is subtracted.")
 @click.option("--mean", metavar="AMOUNT", help="The mean of an amount instead of the number of people.")
 @click.option("--sum", metavar="AMOUNT", help="The sum of an amount instead of the number of people.")
+@click.option("--table", metavar="COLUMN,COLUMN", help="Count what this table counts, if others count something else.")
 @json_option
 @faults
 def combine(
     bundle: Path, where: tuple[str, ...], of: tuple[str, ...], of_all: bool, minus: tuple[str, ...],
-    since: Path | None, relative: bool, mean: str | None, sum: str | None, as_json: bool,
+    since: Path | None, relative: bool, mean: str | None, sum: str | None, table: str | None,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Add up cells of a table in BUNDLE, with a 95 % interval.
 
@@ -57,13 +59,16 @@ def combine(
         "sum": sum,
     }
     earlier = None if since is None else read_file(since)
-    number = combined(release, cells, since=earlier, **more)
+    columns = None if table is None else [each.strip() for each in table.split(",")]
+    number = combined(release, cells, since=earlier, table=columns, **more)
     if as_json:
         # JSON knows no NaN: the percentage of a group whose count is 0
         click.echo(json.dumps(asdict(number) | {"value": None if math.isnan(number.value) else number.value}))
         return
     named = "" if earlier is None else release_in_words(earlier.plan, earlier.manifest)
-    say(quotation_of_several(release.plan, (number.value, number.low, number.high), cells, since=named, **more))
+    plan = release.plan
+    plan = plan.tallies[plan.tally_of(number.table)].plan if number.table else plan
+    say(quotation_of_several(plan, (number.value, number.low, number.high), cells, since=named, **more))
 
 
 def _selection(plan: Plan, texts: Sequence[str]) -> dict[str, list[str]]:

@@ -48,16 +48,18 @@ def counted_noun(plan: Plan) -> str:
 
 
 def counted_how(plan: Plan, table: Columns) -> str:
-    """Say how `table` counts people who may have several rows; nothing if it counts rows.
+    """Say how `table` counts people who may have several rows; nothing if all tables count rows.
 
     >>> plan = Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 3}, columns=[{"name": "a", "kind": "yesno"}],
     ...             tables=[{"columns": ["a"], "distinct": True, "cells_per_person": 2}])
     >>> counted_how(plan, ("a",))
     'people, each in at most 2 cells'
     """
-    cells = plan.tallies[plan.tally_of(table)].cells if table else None
-    if cells is None:
+    tally = plan.tallies[plan.tally_of(table)]
+    if not table or not plan.tallied:
         return ""
+    if (cells := tally.cells) is None:
+        return _("kept {rows}", rows=noun(plan, table))
     return plural("{people}, each in one cell", "{people}, each in at most {n} cells", cells, people=noun(plan, table))
 
 

@@ -24,6 +24,7 @@ from dpengine.exact import decimal
 from dpengine.spec.categories.universe_text import is_among_text, read_among, write_among
 from dpengine.spec.date_text import TO, is_part, is_span, read_part, read_pattern, read_span, write_dates
 from dpengine.spec.declared import NumberFormat
+from dpengine.spec.german_notation import BIS, in_english
 from dpengine.spec.limits import MAX_COLUMN_CELLS
 from dpengine.spec.numeric.amount_text import is_amount_text, read_amount, spaced, write_amount
 from dpengine.spec.numeric.edges import equal_edges
@@ -38,6 +39,7 @@ MAX_TYPED = 20_000  # edges of a run that a person types; the page reads and wri
 MIN_RUN = 3  # consecutive values or bins from which they are written as a run
 _NUMBER = r"[+-]?[0-9.]+(?:,[0-9]+)?(?:e[+-]?[0-9]+)?"
 _RANGE = re.compile(rf"{_NUMBER}{TO}{_NUMBER}", re.IGNORECASE)
+_ONE_RANGE = re.compile(rf"{_NUMBER}(?:{TO}|{BIS}|\s*-\s*){_NUMBER}", re.IGNORECASE)
 _STEPS = re.compile(rf".*{_NUMBER}{TO}{_NUMBER}\s+by\s+{_NUMBER}.*", re.IGNORECASE | re.DOTALL)
 _WRITTEN = re.compile(r"(.*?)[,;]?\s*\bwritten\s+(?:as\s+|like\s+)?(\S.*)", re.IGNORECASE | re.DOTALL)
 _ITEM = re.compile(r'\s*+(?:"((?:[^"]|"")*)"\s*|((?!")[^,;\t\r\n]*))(?:[,;\t\r\n]|\Z)')
@@ -63,7 +65,7 @@ def read(text: str, kind: str, *, strict: bool = False) -> dict[str, Any]:
     >>> read("by weekday", "date")
     {'kind': 'time', 'by': 'weekday'}
     """
-    text = text.strip()
+    text = in_english(text.strip())
     kind = kind if strict else _kind_of(text, kind)
     body, written = text, ""
     if kind in ("number", "date", "time", "amount") and (match := _WRITTEN.fullmatch(text)):
@@ -257,8 +259,11 @@ def _number_format(written: str) -> dict[str, str]:
 
 
 def _values(text: str) -> list[str]:
-    """Read values, codes such as 1..12, and names of standard lists."""
-    if _RANGE.fullmatch(text):
+    """Read values, codes such as 1..12, and names of standard lists.
+
+    A column of the single value 1-5 is hardly meant: all rows with 1 or 5 would be outside its cells.
+    """
+    if _ONE_RANGE.fullmatch(text):
         raise ValueError(_("write codes as 1..5, bins as 0 to 50 by 10, and a single value that looks so in quotes"))
     values: list[str] = []
     place = 0
@@ -307,7 +312,8 @@ def _values_text(values: list[str]) -> str:
             items.append(codes)
             place = end
         else:
-            items.append(_quoted(values[place]))
+            alone = len(values) == 1 and _ONE_RANGE.fullmatch(values[place])
+            items.append(f'"{values[place]}"' if alone else _quoted(values[place]))
             place += 1
     return ", ".join(items)
 
@@ -322,6 +328,6 @@ def _follows(before: str, after: str) -> bool:
 def _quoted(value: str) -> str:
     """Return a value, in quotes if it would otherwise be read as something else."""
     odd = not value or value != value.strip() or _RANGE.fullmatch(value) or re.search(r'[,;"\t\r\n]', value)
-    meant_otherwise = value in (*ELLIPSES, *standard_lists()) or CODES.fullmatch(value)
+    meant_otherwise = value in (*ELLIPSES, *standard_lists()) or CODES.fullmatch(value) or in_english(value) != value
     doubled = value.replace('"', '""')
     return f'"{doubled}"' if odd or meant_otherwise or _kind_of(value, "category") != "category" else value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["suggested", "suggested_amount"]
+__all__ = ["NO_ANSWERS", "suggested", "suggested_amount"]
 
 _AGES = "0, 18, 30, 45, 65, 120"
 _FLAG = (
@@ -54,6 +54,16 @@ _AMOUNTS = (
     (r"(.*_)?(hours|stunden)", "0 to 100 by 1"),
 )
 
+_SCALE = re.compile(r"[(\[]\s*([0-9]{1,2})\s*(?:-|–|\.\.|\bbis\b|\bto\b)\s*([0-9]{1,2})\s*[)\]]\s*$", re.IGNORECASE)
+
+# What surveys and programs usually write for no answer.
+NO_ANSWERS = (
+    "k. A.", "k.A.", "k. A", "k.A", "keine Angabe", "Keine Angabe", "keine Antwort", "Keine Antwort", "ohne Angabe",
+    "n/a", "N/A", "n.a.", "N.A.", "NA", "#N/A", "NULL", "null", "None", "no answer", "No answer", "not stated",
+    "Not stated", "not answered", "refused", "Refused", "missing", "Missing", "fehlend", "-", "–", "--", ".", "?",
+    "-9", "-99", "-999", "-77", "-88",
+)  # fmt: skip
+
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss"})
 
 
@@ -77,10 +87,15 @@ def suggested(name: str, kind: str, *, year: int, as_text: bool = True) -> str:
     ('female, male', '1..12')
     >>> suggested("visit_date", "date", year=2026), suggested("region", "category", year=2026)
     ('2017 to 2026 by year', '')
-    >>> suggested("Berichtsjahr", "category", year=2026)
-    '2017..2026'
+    >>> suggested("Berichtsjahr", "category", year=2026), suggested("Satisfied with buses (1–5)", "category", year=2026)
+    ('2017..2026', '1..5')
     """
     plain = _plain(name)
+    scale = _SCALE.search(name)
+    if (
+        scale and kind != "date" and int(scale[1]) <= 1 < int(scale[2]) <= 12
+    ):  # the heading of a survey's question says its scale
+        return f"{scale[1]}..{scale[2]}"
     content = next((text for pattern, text in _BY_NAME if re.fullmatch(pattern, plain)), "")
     if kind == "date" and "by year" not in content and not (as_text and content):  # a date by its type, or by its name
         content = "{first} to {year} by year"

@@ -57,7 +57,8 @@ def columns_typed(plan: Plan, typed: Iterable[str]) -> list[str]:
 def labels_typed(plan: Plan, name: str, given: str | Sequence[str]) -> list[str]:
     """Return the labels of a column in files that are meant. Raises `ReleaseError` if there is no such cell.
 
-    Two labels with ``..`` between them stand for all from the first to the last; hours and weekdays go round.
+    Two labels with ``..`` between them stand for all from the first to the last; hours and weekdays go round. Of bins,
+    the ends are enough, and a hyphen stands for a dash.
 
     >>> sex = {"name": "sex", "kind": "category", "values": ["f", "m"], "words": {"f": "female", "m": "male"}}
     >>> labels_typed(Plan(dataset="d", epsilon=1, columns=[sex], tables=[["sex"]]), "sex", ["Female", "m", "(other)"])
@@ -65,12 +66,16 @@ def labels_typed(plan: Plan, name: str, given: str | Sequence[str]) -> list[str]
     >>> hour = {"name": "hour", "of": "t", "kind": "time", "by": "hour"}
     >>> labels_typed(Plan(dataset="d", epsilon=1, columns=[hour], tables=[["hour"]]), "hour", "23:00..01:00")
     ['23:00', '00:00', '01:00']
+    >>> age = {"name": "age", "kind": "number", "edges": [0, 18, 30, 65], "whole": True}
+    >>> plan = Plan(dataset="d", epsilon=1, columns=[age], tables=[["age"]])
+    >>> labels_typed(plan, "age", ["0-17"]), labels_typed(plan, "age", "0..29")
+    (['[0, 18)'], ['[0, 18)', '[18, 30)'])
     """
     column, found = plan.column(name), []
     known = _meant(zip(column.labels, shown_labels(column), strict=True))
     for typed in [given] if isinstance(given, str) else given:
         label = _find(typed, known)
-        ends = [_find(end, known) for end in typed.split("..")] if label is None else []
+        ends = _ends(typed, known) if label is None else []
         if len(ends) == 2 and None not in ends:
             found += _span(column, *(column.labels.index(str(end)) for end in ends))
             continue
@@ -80,6 +85,17 @@ def labels_typed(plan: Plan, name: str, given: str | Sequence[str]) -> list[str]
             raise ReleaseError(text)
         found.append(label)
     return found
+
+
+def _ends(typed: str, known: dict[str, str]) -> list[str | None]:
+    """Return the first and the last label of a span, each by itself or by the end of its own span."""
+    ends = [end.strip() for end in typed.split("..")]
+    if len(ends) != 2:
+        return []
+    first = {label for word, label in known.items() if word.startswith(f"{ends[0]}–")}
+    last = {label for word, label in known.items() if word.endswith(f"–{ends[1]}")}
+    bins = [found.pop() if len(found) == 1 else None for found in (first, last)]
+    return [_find(end, known) or bin_ for end, bin_ in zip(ends, bins, strict=True)]
 
 
 def cells_typed(plan: Plan, text: str) -> tuple[str, list[str]]:
@@ -130,7 +146,9 @@ def _find(typed: str, known: dict[str, str]) -> str | None:
     if typed in known:
         return known[typed]
     folded = typed.strip().casefold()
-    found = {name for word, name in known.items() if word.casefold() == folded}
+    for dash in (folded, folded.replace("-", "–")):  # a keyboard has no dash
+        if found := {name for word, name in known.items() if word.casefold() == dash}:
+            break
     return found.pop() if len(found) == 1 else None
 
 

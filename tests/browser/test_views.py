@@ -11,8 +11,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from dpengine import Plan, preview
+from dpengine.bundle.write import pack
 from dpengine.charts import figures
-from tests.browser.actions import BUY, PATIENCE, SENT, clinic_csv, load, press, publish, rest, upload
+from tests.browser.actions import BUY, PATIENCE, SENT, choose, clinic_csv, load, press, publish, rest, upload
 from tests.browser.conftest import NewPage, wait_until
 from tests.plans import letters_plan
 
@@ -203,3 +204,25 @@ def test_a_grid_turns_dark_with_the_system(new_page: NewPage) -> None:
     page.wait_for_timeout(SENT)
     rest(page)
     assert page.evaluate(ground) < 80
+
+
+@pytest.mark.nightly  # a German visitor is another browser
+def test_what_streamlit_says_in_boxes_is_german_on_a_german_page(new_page: NewPage, tmp_path: Path) -> None:
+    bundle = tmp_path / "release.zip"
+    columns = [{"name": name, "kind": "yesno"} for name in ("smokes", "moves")]
+    plan = Plan(dataset="d", epsilon=1, columns=columns, tables=[["smokes", "moves"]])
+    bundle.write_bytes(pack(preview(plan)))
+    page = new_page("/verify", stranger=True, locale="de-DE")
+    rest(page)
+    page.locator("textarea").first.fill("abc")
+    expect(page.get_by_text("Ctrl+Enter drücken, um es zu übernehmen")).to_be_visible()
+    page.locator("textarea").first.fill("")
+    page.locator("input[type=file]").first.set_input_files(bundle)
+    choose(page.get_by_role("combobox", name="Eine Tabelle ansehen"), "smokes × moves")
+    press(page.get_by_text("Eine Zahl zitieren").first)
+    rest(page)
+    smokes = page.get_by_role("combobox", name="smokes").first
+    smokes.click()
+    expect(page.get_by_role("option", name="Alle auswählen")).to_be_visible()
+    smokes.fill("zzz")
+    expect(page.get_by_text("Nichts gefunden")).to_be_visible()

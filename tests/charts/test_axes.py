@@ -37,6 +37,7 @@ def test_the_lowest_facet_of_each_column_names_its_axis(facets: int) -> None:
         below, beside = figure.layout[f"xaxis{number}"], figure.layout[f"yaxis{number}"]
         lowest, first = k + across >= facets, k % across == 0
         assert (below.showticklabels, below.title.text) == (lowest, "b" if lowest else None)
+        assert bool(below.title.standoff) == lowest, "or the title stands on labels at an angle"
         assert (beside.showticklabels, beside.title.text) == (first, "a" if first else None)
 
 
@@ -78,3 +79,10 @@ def test_numbers_are_written_in_cells_only_where_there_is_room() -> None:
         figure = figures.release_figure(preview(letters_plan([size, size], [["a", "b"]])), ("a", "b"))
         assert (figure.data[0].texttemplate is not None) is (size == 10)
         assert figure.layout.height <= 900
+
+
+def test_the_name_of_a_long_column_is_not_cut_off_beside_few_bars() -> None:
+    values = ["very satisfied", "rather satisfied", "rather not satisfied", "not satisfied at all"]
+    bus = {"name": "bus", "kind": "category", "values": values, "label": "Satisfied with buses"}
+    made = preview(Plan(dataset="d", epsilon=1, columns=[bus], tables=[["bus"]]))
+    assert figures.release_figure(made, ("bus",)).layout.yaxis.title.text == "Satisfied with<br>buses"

@@ -12,7 +12,7 @@ import pytest
 import dpengine as dpe
 from dpengine.bundle.percentages_workbook import percentages_workbook
 from dpengine.bundle.workbook import MAX_CELLS
-from dpengine.charts.percentages import MAX_BARS, MAX_ROWS, PercentCells, percentages_drawing
+from dpengine.charts.percentages import MAX_BARS, MAX_ROWS, PercentCells, group_in_words, percentages_drawing
 from dpengine.percentages import percentages_of
 from dpengine.translation.catalogue import speaking
 
@@ -103,3 +103,14 @@ def test_a_workbook_of_more_percentages_than_a_sheet_can_hold_is_refused() -> No
     many = frame.loc[np.zeros(MAX_CELLS + 1, dtype=int)]
     with pytest.raises(dpe.ReleaseError, match="too many for a workbook"):
         percentages_workbook(PLAN, ("town", "ill"), ("town",), many, "42", digits=1)
+
+
+def test_percentages_of_a_table_of_persons_are_of_persons_beside_tables_of_rows() -> None:
+    """They were said to be of all visits."""
+    plan = dpe.Plan(
+        dataset="d", epsilon=1, columns=[{"name": "sex", "kind": "yesno"}, {"name": "ill", "kind": "yesno"}],
+        tables=[{"columns": ["sex"], "distinct": True}, ["ill"]], unit={"id": "who", "rows": 3},
+        nouns={"rows": "visits", "people": "patients"},
+    )  # fmt: skip
+    assert group_in_words(plan, ("sex",), ()) == "all patients"
+    assert group_in_words(plan, ("ill",), ()) == "all kept visits"

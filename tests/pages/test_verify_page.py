@@ -356,3 +356,12 @@ def test_a_number_can_be_quoted_with_its_interval_and_its_source(finished: Relea
     assert line == f"People, Sex at birth: yes, region: South: {first['count']} {interval}"
     assert source.startswith("Source: Small. Published with differential privacy (ε = 0.5) on ")
     assert source.endswith(f"release {finished.release_id}.")
+
+
+def test_what_each_table_counts_is_said_if_some_count_rows_and_others_people() -> None:
+    tables = [{"columns": ["sex"], "distinct": True}, ["region"]]
+    columns = [{"name": "sex", "kind": "yesno"}, {"name": "region", "kind": "category", "values": ["North", "South"]}]
+    plan = Plan(dataset="d", epsilon=1, columns=columns, tables=tables, unit={"id": "who", "rows": 3},
+                nouns={"rows": "visits", "people": "patients"})  # fmt: skip
+    listed = page(pack(preview(plan))).dataframe[0].value
+    assert listed["counted"].tolist() == ["patients, each in one cell", "kept visits", "kept visits"]

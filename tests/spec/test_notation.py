@@ -160,3 +160,34 @@ def test_half_typed_text_is_shown_as_it_is() -> None:
     assert write({"kind": "number", "edges": ["0", "x"]}) == "0, x"
     assert write({"kind": "number", "edges": []}) == write({"kind": "date", "from": "", "to": ""}) == ""
     assert write({"kind": "date", "from": "2020-01-01", "to": "", "by": "day"}) == "2020-01-01 to ? by day"
+
+
+@pytest.mark.parametrize("text", ["1-5", "1 - 5", "1 bis 5"])
+def test_a_scale_written_as_a_span_is_no_column_of_one_value(text: str) -> None:
+    """It became the only value of the column, and everybody fell into (other)."""
+    with pytest.raises(ValueError, match=r"write codes as 1\.\.5"):
+        read(text, "category")
+    assert read(f'"{text}"', "category")["values"] == [text]
+    assert read(write({"kind": "category", "values": [text]}), "category")["values"] == [text]
+    assert read("0-17, 18-64", "category")["values"] == ["0-17", "18-64"]
+
+
+@pytest.mark.parametrize(
+    ("german", "english", "kind"),
+    [
+        ("01.10.2025 bis 31.12.2025 je Monat, geschrieben 31.12.2024",
+         "2025-10-01 to 2025-12-31 by month, written 31.12.2024", "category"),
+        ("2024 je Quartal", "2024 by quarter", "date"),
+        ("0 bis 5000 je 500, geschrieben 1.234,5", "0 to 5000 by 500, written 1.234,5", "number"),
+        ("18 bis 90 in 12 Klassen", "18 to 90 in 12 bins", "number"),
+        ("0 bis 200000 je 100", "0 to 200000 by 100", "amount"),
+        ("je Stunde", "by hour", "category"),
+    ],
+)  # fmt: skip
+def test_what_a_german_page_shows_is_read_in_german(german: str, english: str, kind: str) -> None:
+    assert read(german, kind) == read(english, kind)
+
+
+def test_values_that_hold_german_words_stay_as_they_are() -> None:
+    values = ["1 bis 2 je Haushalt", "bis 5", "je Tag", "Tag", "10 bis 20 je 5"]
+    assert read(write({"kind": "category", "values": values}), "category")["values"] == values

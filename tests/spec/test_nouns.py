@@ -53,6 +53,8 @@ def test_tables_of_persons_and_of_rows_have_their_own_nouns() -> None:
     both = plan(SEVERAL, NOUNS, [["ward"], {"columns": ["er"], "distinct": True}])
     assert (noun(both, ("ward",)), noun(both, ("er",))) == ("visits", "patients")
     assert counted_how(both, ("er",)) == "patients, each in one cell"
+    assert counted_how(both, ("ward",)) == "kept visits", "beside a table of patients, readers took visits for patients"
+    assert counted_how(plan(SEVERAL, NOUNS, [["ward"]]), ("ward",)) == ""
 
 
 def test_whom_the_guarantee_protects_is_named_too() -> None:

@@ -41,6 +41,9 @@ from dpengine.spec.suggestions import suggested, suggested_amount
         ("marriage", "category", ""),
         ("message", "category", ""),
         ("village", "category", ""),
+        ("Zufriedenheit ÖPNV (1–5)", "category", "1..5"),
+        ("How safe? [0 to 10]", "number", "0..10"),
+        ("Employed (18-65)", "category", ""),
     ],
 )
 def test_a_name_and_a_kind_suggest(name: str, kind: str, text: str) -> None:

@@ -33,6 +33,8 @@ def test_a_table_is_named_by_its_columns_in_any_way(typed: list[str]) -> None:
         ("age=now=18–64", ("age=now", ["[18, 65)"])),
         ("Age=now=(Missing)", ("age=now", ["(missing)"])),
         ("age=now=65–120..18–64", ("age=now", ["[18, 65)", "[65, 120]"])),
+        ("age=now=18-64", ("age=now", ["[18, 65)"])),  # a keyboard has no dash
+        ("age=now=0..64", ("age=now", ["[0, 18)", "[18, 65)"])),
         ("age=now=0–17..(missing)", ("age=now", [*PLAN.column("age=now").labels])),
     ],
 )
@@ -46,6 +48,7 @@ def test_a_cell_is_named_by_its_column_and_its_label(typed: str, meant: tuple[st
         ("q2=1", "no published table has a column 'q2'; there are q1, age=now"),
         ("Sexx=1", r"'Sexx' \(did you mean Sex\?\)"),
         ("q1=femal", r"no cell 'femal' \(did you mean female\?\)"),
+        ("age=now=0..63", "no cell '0..63'"),
         ("q1", "'q1' must be a column, an equals sign and a label"),
     ],
 )

@@ -12,7 +12,7 @@ from dpengine.array_types import Columns
 from dpengine.results.published_columns import measures
 from dpengine.results.result import EXACT
 from dpengine.results.spans import decimals_of
-from dpengine.spec.counted_wording import counted_noun, noun
+from dpengine.spec.counted_wording import counted_noun
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, people, percent, percent_at_most, portion
 from dpengine.translation.catalogue import _, number
@@ -21,7 +21,7 @@ from pages.parts.accuracy.predictions import cells_with_values, curve, noise_sha
 from pages.parts.shared.data_twin import measured_columns, predicted_columns, twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import exactly, plain, rows_noun
 
 __all__ = ["show_curve", "show_errors"]
 
@@ -60,7 +60,7 @@ def show_errors(plan: Plan, table: Columns, row: pd.Series[float]) -> None:
 
 def _as_a_sample(plan: Plan, like: float | None, rows: int) -> str:
     """Say that counts are as far off as those of a random sample of the share `like`: None if any sample is better."""
-    size = _("on a made-up table of about {rows} {unit}", rows=number(rows), unit=noun(plan))
+    size = _("on a made-up table of about {rows} {unit}", rows=number(rows), unit=rows_noun(plan))
     if like is None:
         return _("Counts from any random sample would be less far off, {size}.", size=size)
     if like > ALMOST_ALL:
@@ -81,7 +81,7 @@ def _show_noise(plan: Plan, table: Columns, row: pd.Series[float]) -> None:
         noisy=number(round(share * cells)),
         cells=number(cells),
         rows=number(plan.rows_about or 0),
-        unit=noun(plan),
+        unit=rows_noun(plan),
     )
     st.metric(
         _("Mostly noise"), percent(share) if share else _("no cells"), border=True, help=term("mostly-noise", noisy)

@@ -24,7 +24,7 @@ from pages.parts.shared.data_twin import measured_columns, predicted_columns, tw
 from pages.parts.shared.figures import draw
 from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import exactly, plain, protected, with_headings
+from pages.parts.shared.wording import exactly, plain, protected, rows_noun, with_headings
 from pages.parts.visit.state import visit
 
 __all__ = ["all_tables", "meaning", "measured_tables", "mostly_noise", "small_cells", "why_measured"]
@@ -107,7 +107,7 @@ def mostly_noise(plan: Plan, table: Columns) -> None:
             "On a made-up table of about {rows} {unit}. A cell is mostly noise if its interval reaches 0: it might as "
             "well be empty. Fewer or wider groups help as much as a larger ε.",
             rows=number(plan.rows_about),
-            unit=noun(plan),
+            unit=rows_noun(plan),
         )
     )
     frame = pd.DataFrame({"epsilon": epsilons} | shares)
@@ -125,7 +125,7 @@ def small_cells(plan: Plan, table: Columns) -> None:
             "its typical error. A thousand empty cells would add **{thousand}** {unit} that do not exist.",
             one=people(excess),
             thousand=people(1000 * excess),
-            unit=noun(plan),
+            unit=noun(plan, table),
         )
     )
     st.markdown(
@@ -178,9 +178,9 @@ def _how_simulated(plan: Plan, draws: int) -> str:
     """Say on which made-up table, and how often, noise was drawn."""
     size = number(plan.rows_about or ASSUMED_ROWS)
     table_of = (
-        _("Simulated on a made-up table of about {rows} {unit}.", rows=size, unit=noun(plan))
+        _("Simulated on a made-up table of about {rows} {unit}.", rows=size, unit=rows_noun(plan))
         if plan.rows_about
-        else _("Simulated on a made-up table of an assumed {rows} {unit}.", rows=size, unit=noun(plan))
+        else _("Simulated on a made-up table of an assumed {rows} {unit}.", rows=size, unit=rows_noun(plan))
     )
     drawn = plural(
         "Noise was drawn once; another run differs a little.",

@@ -30,8 +30,8 @@ from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.column_checks import sizes_of
 from pages.parts.visit.plan.column_entry import suggestion, texts_from_file
 from pages.parts.visit.plan.entries import LAYOUTS, Entries
-from pages.parts.visit.plan.table_measures import named
-from pages.parts.visit.plan.tables import as_list, has_ranges, published, rows_and_persons, too_many
+from pages.parts.visit.plan.table_measures import PERSONS, in_words, named
+from pages.parts.visit.plan.tables import as_list, counting_rows, has_ranges, published, rows_and_persons, too_many
 from pages.parts.visit.plan.times_entry import offered_times
 from pages.parts.visit.state import STEPS, visit
 
@@ -128,8 +128,9 @@ def _ask_how_published() -> None:
         key=visit().key("layout"),
         help=term("table"),
     )
-    if layout == "own" and entries.layout == "pairs" and not entries.own:
-        visit().change(**_list_of_pairs(entries))
+    returns = entries.several_rows is not None  # from later steps, to change some of the tables and not to lose all
+    if layout == "own" != entries.layout and not entries.own and (returns or entries.layout == "pairs"):
+        visit().change(**_listed(entries))
     visit().change(layout=layout)
     if layout == "own":
         levels_box.show(list(entries.chosen))  # placed before the tables, which can then use these levels
@@ -139,8 +140,8 @@ def _ask_how_published() -> None:
     visit().change(declared=entries.declared, own=entries.own, more=entries.more, of_amounts=entries.of_amounts)
 
 
-def _list_of_pairs(entries: Entries) -> dict[str, Any]:
-    """Return the pairs as the beginning of a list of one's own, to which other tables can be added."""
+def _listed(entries: Entries) -> dict[str, Any]:
+    """Return the tables so far as the beginning of a list of one's own, to which other tables can be added."""
     listed = as_list(entries, published(entries))
     return {"own": listed.own, "more": listed.more, "margins": listed.margins}
 
@@ -306,11 +307,19 @@ def _fits(table: Table, plan: Plan) -> bool:
 def summary(plan: Plan | None) -> str:
     """Return what a folded step shows, in one line."""
     tables = published(visit().entries)
-    names = some_of((plain_name(named(table)) for table in tables), MAX_NAMED)
+    names = _in_short(tables)
     if plan is None:
         return names or _("nothing chosen yet")
     cells = sum(plan.cells(table) for table in plan.marginals)
     return f"{names} · " + plural("{n} cell", "{n} cells", cells)
+
+
+def _in_short(tables: Sequence[PublishedTable]) -> str:
+    """Name the first tables; that each of them counts persons once is said once."""
+    once = len(tables) > 1 and all(table.distinct and table.cells_per_person == 1 for table in tables)
+    shown = map(counting_rows, tables) if once else tables
+    names = some_of((plain_name(named(table)) for table in shown), MAX_NAMED)
+    return f"{names} · {in_words(PERSONS)}" if once else names
 
 
 def all_tables() -> str | None:

@@ -35,13 +35,25 @@ TELLS_WHO = (
     r"|(.*_)?(e_?mail|phone|mobile|surname|nachname|vorname|(first|last|full|family|given)_?name)(_?(number|address))?"
 )
 PEOPLE = rf"((.*_)?({WHO})(_?({NUMBER}))?)"
+EVENTS = (  # what a person may have or visit several of: a key of these names a row, or a place
+    "visit|stay|admission|discharge|episode|encounter|event|session|transaction|purchase|trip|item|product|entry|line"
+    "|response|record|case|row|loan|order|claim|crime|incident|ticket|invoice|booking|fall|vorgang|ausleihe?"
+    "|rechnungs?|besuch(s|e)?|aufenthalts?|aufnahme|behandlungs?|bestell(ung)?s?|buchungs?|fahrt|ereignis|zeilen?"
+    "|hospital|clinic|ward|school|class|site|centre|center|store|branch|station|department|region|city|country"
+    "|krankenhaus|klinik|schul|schule|klassen?|filiale?|orts?|kreis|land"
+)
+KEY_OF_EVENT = rf"(.*_)?({EVENTS})_?(id|uid|pid)"
 
 
 def likely_ids() -> list[str]:
-    """Return the columns that no table publishes and whose names are likely to identify the person of a row."""
+    """Return the columns that no table publishes and whose names are likely to identify the person of a row.
+
+    Those that say whom they name come first: a *patient_id* before an *id*, which may be one of rows.
+    """
     table, in_tables = visit().table, used(visit().entries)
     assert table is not None
-    return [field.name for field in table.columns if field.name not in in_tables and _names_people(field.name)]
+    names = [field.name for field in table.columns if field.name not in in_tables and _names_people(field.name)]
+    return sorted(names, key=_is_plain_id)
 
 
 def published_ids() -> list[str]:
@@ -89,8 +101,20 @@ def _names_people(name: str) -> bool:
 
     >>> [_names_people(name) for name in ("PID", "id", "Patienten-Nr.", "Reader card", "paid", "Leseralter")]
     [True, True, True, True, False, False]
+    >>> [_names_people(name) for name in ("visit_id", "Aufenthalts-ID", "visit_patient_id", "household_id")]
+    [False, False, True, True]
     """
-    return bool(re.fullmatch(PEOPLE, _plain(name), re.IGNORECASE))
+    plain = _plain(name)
+    return _matches(PEOPLE, plain) and not _matches(KEY_OF_EVENT, plain)
+
+
+def _is_plain_id(name: str) -> bool:
+    """Whether the name says no more than that it is an ID, or of something that is no word for people."""
+    return _matches("(.*_)?(id|uid|pid)", _plain(name)) and not _matches(rf"(.*_)?({WHO})_?({NUMBER})", _plain(name))
+
+
+def _matches(pattern: str, name: str) -> bool:
+    return bool(re.fullmatch(pattern, name, re.IGNORECASE))
 
 
 def _tells_who(name: str) -> bool:
@@ -99,7 +123,7 @@ def _tells_who(name: str) -> bool:
     >>> [_tells_who(name) for name in ("ID", "ResponseId", "Lfd. Nr.", "Loan no", "student", "hospital_id")]
     [True, True, True, True, False, False]
     """
-    return bool(re.fullmatch(TELLS_WHO, _plain(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)), re.IGNORECASE))
+    return _matches(TELLS_WHO, _plain(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)))
 
 
 def _plain(name: str) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
+from dpengine.sources.table import Table
 from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.publish.noun_box import ask_noun
-from pages.parts.publish.person_ids import likely_ids
+from pages.parts.publish.person_ids import ids_by_rows, likely_ids
 from pages.parts.publish.rough_size import ask_rough_size
 from pages.parts.publish.rows_kept import show_rows_kept
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import plain_name
-from pages.parts.visit.plan.tables import used
+from pages.parts.visit import background_read
+from pages.parts.visit.plan.tables import counting_persons, published, used
 from pages.parts.visit.plan.times_entry import table_column
 from pages.parts.visit.state import visit
 
@@ -76,6 +78,8 @@ def _ask_who_and_how_many() -> None:
         placeholder=_("such as patient_id"),
         key=visit().key("id"),
     )
+    if id_column is not None:
+        _warn_if_it_numbers_rows(table, id_column)
     rows = int(
         most.number_input(
             _("Rows per person, at most"),
@@ -95,18 +99,62 @@ def _ask_who_and_how_many() -> None:
             rows,
         )
     )
-    if rows > 1:
-        text = _("A table can also count each person once in each cell: choose it in step 2, *A list of my own*.")
-    else:
-        text = _(
-            "So this counts persons, each in one of their rows. To count what the rows are, such as loans or visits, "
-            "take as many as most persons have at most."
-        )
-    st.caption(f":material/group: {text}")
+    _say_what_is_counted(rows)
     ask_noun("people")
     if id_column is not None:
         show_rows_kept(table, id_column)
     visit().change(id_column=id_column, rows=rows)
+
+
+def _say_what_is_counted(rows: int) -> None:
+    """Say whether rows or persons are counted, and offer to count persons once if their tables can."""
+    persons = counting_persons(visit().entries) if rows > 1 else None
+    if rows == 1:
+        text = _(
+            "So this counts persons, each in one of their rows. To count what the rows are, such as loans or visits, "
+            "take as many as most persons have at most."
+        )
+    elif all(table.distinct for table in published(visit().entries)):
+        text = _("Your tables count persons: each of them once in a cell, however many rows they have.")
+    elif persons is None:
+        text = _("A table can also count each person once in each cell: choose it in step 2, *A list of my own*.")
+    else:
+        text = _("Your tables count rows: a person with {n} rows counts {n} times.", n=number(rows))
+    st.caption(f":material/group: {text}")
+    if persons is not None:
+        st.button(
+            _("Count each person once instead"),
+            icon=":material/group:",
+            key=visit().key("count-persons"),
+            on_click=_count_persons,
+            help=_(
+                "In the cell of one of their rows, drawn at random, and with less noise. In step 2, a person may also "
+                "count in several cells, such as one for each diagnosis."
+            ),
+        )
+
+
+def _count_persons() -> None:
+    if (persons := counting_persons(visit().entries)) is not None:
+        visit().refresh(persons)
+
+
+def _warn_if_it_numbers_rows(table: Table, column: str) -> None:
+    """Warn the owner of a column that tells rows apart, such as a visit's number: it would protect a row, not a person.
+
+    The rows are read in the background, and the result is shown to the owner alone and kept nowhere.
+    """
+    names = [column]
+    if background_read.glance(
+        "id-of-rows", lambda _progress: ids_by_rows(table, names), table, question=column, patient=False
+    ):
+        text = _(
+            "**{column}** has another value in nearly every row. Only you see this. If it numbers the rows, such as "
+            "visits, a person with several rows is protected less than you promise: choose the column that names the "
+            "person.",
+            column=plain_name(column),
+        )
+        st.warning(text, icon=":material/badge:")
 
 
 def summary() -> str:

@@ -39,7 +39,7 @@ def offer_percentages(release: PublishedTables, table: Columns, release_id: str,
         return
     with box:
         within = st.selectbox(
-            _("Out of"), groups_of(table), format_func=lambda each: group_in_words(plan, each),
+            _("Out of"), groups_of(table), format_func=lambda each: group_in_words(plan, table, each),
             key=f"{key}-percent-of-{'-'.join(table)}",
         )  # fmt: skip
         missing = not (

@@ -50,7 +50,7 @@ def ask_quotation(
     more: dict[str, Any] = {} if since is None else {"since": since}
     if number == PERCENT:
         group = st.selectbox(
-            _("Out of"), groups_of(table), format_func=lambda each: group_in_words(plan, each), key=f"{key}-of"
+            _("Out of"), groups_of(table), format_func=lambda each: group_in_words(plan, table, each), key=f"{key}-of"
         )
         more["of"] = {name: where[name] for name in group if name in where}
     if since is None and table and st.checkbox(_("Difference from other cells"), key=f"{key}-differs"):
@@ -161,6 +161,7 @@ def _in_words(
 ) -> str:  # fmt: skip
     """Return the number with its interval; raise `ReleaseError` if it cannot be had of several cells."""
     plan, since = release.plan, more.get("since")
+    tally = plan.tallies[plan.tally_of(table)].plan  # which names what its tables count
     single = all(len(where.get(name, ())) == 1 for name in table) and not more
     measure, place = (None, 0) if isinstance(number, str) else number
     if single:
@@ -172,7 +173,7 @@ def _in_words(
         raise ReleaseError(_("this number is known of single cells only: choose one value of each column"))
     if measure is not None:
         more = more | {measure.kind: measure.amount}
-    made = combine(release, where, **more)
+    made = combine(release, where, table=table if plan.tallied else None, **more)
     if since is not None:
         more = more | {"since": release_in_words(since.plan, since.manifest)}
-    return quotation_of_several(plan, (made.value, made.low, made.high), where, **more)
+    return quotation_of_several(tally, (made.value, made.low, made.high), where, **more)

@@ -12,13 +12,14 @@ import pandas as pd
 
 from dpengine.charts.style import middle
 from dpengine.exact import exact_text
+from dpengine.spec.counted_wording import noun
 from dpengine.spec.numeric.bin_words import GROUPED_FROM
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import headings_of, name_of
 from dpengine.translation.catalogue import _, day, localised, mark
 
 __all__ = [
-    "OURS", "briefly", "bullets", "duration", "edge_or_day", "exactly", "plain", "plain_name", "protected",
+    "OURS", "briefly", "bullets", "duration", "edge_or_day", "exactly", "plain", "plain_name", "protected", "rows_noun",
     "with_headings",
 ]  # fmt: skip
 
@@ -38,6 +39,11 @@ def with_headings(plan: Plan, frame: pd.DataFrame) -> pd.DataFrame:
     heading = headings_of(plan)
     names = {name_of(table): heading(table) for table in plan.published}
     return frame.assign(table=[names.get(name, name) for name in frame["table"]])
+
+
+def rows_noun(plan: Plan) -> str:
+    """Name what the rough size of a plan counts: rows, also if all its tables count the persons who have them."""
+    return (plan.nouns.rows or _("rows")) if plan.unit.id and plan.unit.rows > 1 else noun(plan)
 
 
 def plain(text: str) -> str:

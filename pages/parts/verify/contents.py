@@ -17,6 +17,8 @@ from dpengine.export import Published, of_verified
 from dpengine.results.published_columns import NUMBERS, measures, published_name
 from dpengine.results.result import EXACT
 from dpengine.results.spans import decimals_of
+from dpengine.spec.counted_wording import counted_how, counted_noun
+from dpengine.spec.plan import Plan
 from dpengine.spec.wording import capitalised, name_of, people
 from dpengine.translation.catalogue import _, localised, mark
 from pages.parts.shared.glossary.help import term
@@ -44,9 +46,11 @@ def show_contents(
 ) -> None:
     """Show what the release file contains, and how it was measured; tables are called by their `headings`."""
     st.header(_("What it contains"), help=term("bundle"))
+    release = of_verified(manifest, content)
     tables = [
         {
             "table": headings[name_of(tuple(each["columns"]))],
+            **_counted(release.plan, tuple(each["columns"])),
             "cells": each["cells"],
             "within": people(each["half_width_95"]),
         }
@@ -55,12 +59,12 @@ def show_contents(
     text = st.column_config.TextColumn
     columns = {
         "table": text(_("table")),
+        "counted": text(_("counted")),
         "cells": st.column_config.NumberColumn(_("cells"), format="%,d"),
         "within": text("±", alignment="right", help=_("95 in 100 counts of the table lie within it.")),
     }
     show_numbers(pd.DataFrame(tables), columns, alt=_("Published tables and their error"))
     _show_numbers_of_one(manifest, headings, content)
-    release = of_verified(manifest, content)
     _offer_workbook(release)
     offer_comparison(release, headings)
     with st.expander(_("What was measured, at what price"), icon=":material/straighten:"):
@@ -72,6 +76,11 @@ def show_contents(
     with st.expander(_("Files and their SHA-256"), icon=":material/folder_zip:"):
         listed = [{"file": name, "SHA-256": facts["sha256"]} for name, facts in sorted(manifest["files"].items())]
         st.dataframe(listed, hide_index=True, column_config={"file": text(_("file"))})
+
+
+def _counted(plan: Plan, table: Columns) -> dict[str, str]:
+    """Return what a table counts, if some of them count rows and others people; else nothing."""
+    return {"counted": counted_how(plan, table) or counted_noun(plan)} if plan.tallied else {}
 
 
 def _show_numbers_of_one(manifest: dict[str, Any], headings: Mapping[str, str], content: bytes) -> None:

@@ -81,6 +81,7 @@ function repair() {
   nameHelp();
   sayServerIsAway();
   sayWhyNot();
+  translateBoxes();
 }
 
 // A popover stands at the end of the document, where Tab would come last. So the focus goes into it once it opens, and
@@ -152,6 +153,30 @@ function sayWhyNot() {
     fault.dataset.told = "";
     if (fault.firstChild) fault.firstChild.nodeValue = shown.unmade;
     redraw();
+  }
+}
+
+// A few words in boxes are Streamlit's own, and English: in menus, and below a text that is typed.
+const WORDS = [
+  [/^Select all$/, "all"],
+  [/^Select (.+) matches$/, "matches"],
+  [/^Add: (.*)$/s, "add"],
+  [/^No results$/, "none"],
+  [/^Press (\S+) to apply$/, "apply"],
+];
+const BOXES =
+  '[role="listbox"] [data-key^="__"], [role="listbox"] [role="option"]:not([data-key]), [data-testid="InputInstructions"]';
+function translateBoxes() {
+  for (const box of document.querySelectorAll(BOXES)) {
+    const texts = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const text = texts.currentNode;
+      for (const [english, name] of WORDS) {
+        const found = text.nodeValue.match(english);
+        const said = found && shown.boxes[name].replace("{text}", () => found[1]);
+        if (said && said !== text.nodeValue) text.nodeValue = said;
+      }
+    }
   }
 }
 

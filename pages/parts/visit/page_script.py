@@ -37,6 +37,13 @@ def run(page: str) -> None:
         "awayTitle": _("Connection error"),
         "unmade": _("The file could not be made."),
         "help": _("Help for {words}"),
+        "boxes": {
+            "all": _("Select all"),
+            "matches": _("Select {text} matches"),
+            "add": _("Add: {text}"),
+            "none": _("No results"),
+            "apply": _("Press {text} to apply"),
+        },
         "later": CHART_SCRIPTS,
         "ground": st.context.theme.type,
     }

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from dpengine.results.alternatives import predict_table
+from dpengine.spec.published_table import PublishedTable
 from dpengine.spec.wording import people
+from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.plan.plan_form import from_plan, to_plan
 from pages.parts.visit.plan.table_measures import PERSONS
+from pages.parts.visit.plan.tables import published
 from tests.pages.visits import labelled, press, project_text, settled, texts, visit, visit_of
 from tests.plans import letters_plan
 
@@ -96,3 +99,54 @@ def test_a_table_of_rows_and_of_persons_with_the_same_columns_is_refused_where_i
     region = {"name": "region", "kind": "category", "values": ["N", "S"]}
     here.refresh(here.entries.with_(declared=here.entries.declared | {"region": region}))
     assert "What readers will see, so far" in texts(page.run()), "although nobody named the column of the persons yet"
+
+
+def test_single_columns_of_a_table_of_persons_count_persons_too_as_its_sums_do() -> None:
+    """They counted rows, for a share of ε of their own, under the words *at no extra cost*."""
+    names, persons = ("age", "sex"), PublishedTable(columns=("age", "sex"), distinct=True)
+    entries = Entries(chosen=names, layout="own", own=(names,), more=(persons,))
+    assert [(table.columns, table.distinct) for table in published(entries)] == [
+        (names, True), (("age",), True), (("sex",), True)
+    ]  # fmt: skip
+    listed = entries.with_(own=(names, ("sex",)))
+    assert [table.distinct for table in published(listed)] == [True, False, True], "sex is listed to count rows"
+    several = entries.with_(more=(persons.model_copy(update={"cells_per_person": 2}),))
+    assert len(published(several)) == 1, "a person in several cells is in several sums"
+
+
+def test_a_list_of_ones_own_begins_with_the_tables_of_the_plan_so_far() -> None:
+    page = visit()
+    page.get("file_uploader")[0].upload("visits.csv", b"patient_id,region,ward\np1,N,a\np1,S,b\n").run()
+    page.multiselect[0].set_value(["region", "ward"]).run()
+    here = visit_of(page)
+    here.change(several_rows=True, id_column="patient_id", rows=2)
+    page.radio[0].set_value("own").run()
+    assert here.entries.own == (("region", "ward"),)
+    assert labelled(page.multiselect, "Table 1: counts by").value == ["region", "ward"]
+
+
+def test_step_4_turns_tables_of_rows_into_tables_of_persons_by_a_click() -> None:
+    """A registrar who wants numbers of patients had to lay out all tables anew, as a list."""
+    page = visit()
+    rows = "".join(f"p{k // 3},{'NS'[k % 2]},{'ab'[k % 3 // 2]}\n" for k in range(60))
+    page.get("file_uploader")[0].upload("visits.csv", f"patient_id,region,ward\n{rows}".encode()).run()
+    page.multiselect[0].set_value(["region", "ward"]).run()
+    here = visit_of(page)
+    declared = {
+        name: {"name": name, "kind": "category", "values": values}
+        for name, values in (("region", ["N", "S"]), ("ward", ["a", "b"]))
+    }
+    here.refresh(here.entries.with_(declared=declared))
+    here.settle("columns", "domain")
+    settled(page.run())
+    labelled(page.number_input, "Rows per person").set_value(3).run()
+    assert "a person with 3 rows counts 3 times" in texts(page)
+    press(page, "Count each person once instead")
+    settled(page)
+    assert [(table.columns, table.distinct) for table in to_plan(here.entries).listed] == [
+        (("region", "ward"), True), (("region",), True), (("ward",), True)
+    ]  # fmt: skip
+    assert (here.entries.rows, here.entries.id_column) == (3, "patient_id")
+    assert "region × ward, region, ward · each person once in each cell" in texts(page)
+    assert "Count each person once instead" not in [button.label for button in page.button]
+    assert "Your tables count persons" in texts(page)

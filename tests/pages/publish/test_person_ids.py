@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.visits import press, settled, visit, visit_of
+from tests.pages.visits import labelled, press, settled, visit, visit_of
 
 
 def chosen(header: str, rows: list[str], *names: str) -> AppTest:
@@ -47,3 +47,30 @@ def test_a_column_with_another_value_in_nearly_every_row_is_named_whatever_it_is
 
 def test_few_rows_that_differ_by_chance_raise_no_warning() -> None:
     assert warnings(chosen("q17,kind", [f"x{k},{k}" for k in range(10)])) == ""
+
+
+def fourth_step(text: str) -> AppTest:
+    """The fourth step for a table whose column *ward* is published."""
+    page = visit()
+    page.get("file_uploader")[0].upload("stays.csv", text.encode()).run()
+    page.multiselect[0].set_value(["ward"]).run()
+    here = visit_of(page)
+    here.refresh(here.entries.with_(declared={"ward": {"name": "ward", "kind": "category", "values": ["a", "b"]}}))
+    here.settle("columns", "domain")
+    return settled(page.run())
+
+
+def test_the_column_that_names_the_person_is_suggested_though_that_of_the_visits_stands_first() -> None:
+    """It suggested the visits' numbers, which protect one visit, and not the patient."""
+    page = fourth_step("visit_id,id,patient_id,ward\n1,7,P1,a\n2,8,P1,b\n")
+    assert labelled(page.selectbox, "Column that identifies the person").value == "patient_id"
+    alone = fourth_step("visit_id,ward\n1,a\n2,b\n")
+    assert alone.radio[0].value is None, "a visit's number says nothing of persons"
+
+
+def test_the_owner_is_warned_of_a_column_that_numbers_the_rows() -> None:
+    page = fourth_step("key,patient_id,ward\n" + "".join(f"k{k},P{k // 3},{'ab'[k % 2]}\n" for k in range(60)))
+    assert "in nearly every row" not in warnings(page)
+    labelled(page.selectbox, "Column that identifies the person").set_value("key").run()
+    settled(page)
+    assert "**key** has another value in nearly every row. Only you see this." in warnings(page.run())

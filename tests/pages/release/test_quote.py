@@ -120,3 +120,19 @@ def test_a_night_goes_on_after_midnight_and_ages_in_the_other_order_are_the_same
     end(trips, "age, from").select_index(3)
     end(trips, "age, to").select_index(1).run()
     assert "hour: 22:00–04:59, age: 18–64: " in quoted(trips)
+
+
+def test_a_table_of_persons_is_quoted_in_persons_beside_tables_of_their_rows() -> None:
+    """Nothing but single cells could be quoted, and then only those; and a reader took sums of visits for patients."""
+    columns = [{"name": "state", "kind": "category", "values": ["CA", "TX"]}, {"name": "sex", "kind": "yesno"}]
+    tables = [{"columns": ["state", "sex"], "distinct": True}, ["sex"]]
+    plan = dpe.Plan(dataset="d", epsilon=2, columns=columns, tables=tables, unit={"id": "who", "rows": 4},
+                    nouns={"rows": "visits", "people": "patients"}, rows_about=9000)  # fmt: skip
+    at = AppTest.from_function(script, default_timeout=PATIENCE)
+    at.session_state["made"] = made = dpe.preview(plan)
+    at.session_state["some-quote"] = True
+    assert quoted(at.run()).startswith("All patients: ")
+    at.multiselect[1].set_value([0]).run()
+    number = combine(made, {"sex": "yes"}, table=["state", "sex"])
+    assert quoted(at).startswith("Patients, sex: yes: ")
+    assert f"(95 % interval: {number.low:,.0f} to {number.high:,.0f})" in quoted(at)

@@ -21,6 +21,7 @@ from dpengine.spec.numeric.affixes import MAX_AFFIXES
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import percent
 from dpengine.translation.catalogue import _, mark
+from pages.parts.publish.outlook.missing_texts import offer_missing_texts
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.wording import edge_or_day, plain, plain_name
 from pages.parts.visit import background_read
@@ -83,6 +84,7 @@ def warn(plan: Plan) -> None:
     if facts is None:
         return
     shares, better, beyond = facts
+    offer_missing_texts(table, columns, shares)
     for name, each in beyond.items():
         _warn_of_bounds(name, each)
     numbers, left_out = {column.name for column in columns if isinstance(column, Number)}, _without_other(plan)

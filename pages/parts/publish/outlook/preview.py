@@ -30,7 +30,7 @@ from pages.parts.shared.data_twin import measured_columns, predicted_columns
 from pages.parts.shared.figures import FigureOfDrawing, buttons, is_dark
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import exactly, plain, plain_name, with_headings
+from pages.parts.shared.wording import exactly, plain, plain_name, rows_noun, with_headings
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategy import is_adaptive
 from pages.parts.visit.strategy_comparison import show_strategies
@@ -221,7 +221,8 @@ def _typical_error(error: float, **names: str) -> str:
 
 def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None) -> str:
     """Say what is predicted for the chosen table, and what readers would see of a made-up release, if it is `drawn`."""
-    table, unit = _table_to_show(plan), noun(plan)
+    table = _table_to_show(plan)
+    unit = noun(plan, table)
     row = predicted[predicted["table"] == name_of(table)].iloc[0]
     epsilon, name = exactly(plan.epsilon), plain_name(heading_of(plan, table))
     of_amounts = measure_facts(plan, table, row)
@@ -241,7 +242,10 @@ def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None) -> 
         facts = [
             _("At ε = {epsilon} a cell of {table} is **almost certain** to be exact.", epsilon=epsilon, table=name)
         ]
-    if total >= EXACT:
+    if unit != (whole := noun(plan)) and total >= EXACT:
+        facts.append(_("The number of all {unit} is within **±{half_width}**, 95 times in 100.",
+                       unit=whole, half_width=people(total)))  # fmt: skip
+    elif total >= EXACT:
         facts.append(_("The total is within **±{half_width}**, 95 times in 100.", half_width=people(total)))
     else:
         facts.append(_("The total is **almost certain** to be exact."))
@@ -260,7 +264,7 @@ def _noise_seen(drawn: Result, table: tuple[str, ...]) -> str:
         "In the made-up release shown here, of about {rows} {unit}, whose columns hardly do, they are about ±{reach} "
         "on average, and **{noisy} of {cells} cells** are mostly noise.",
         rows=number(drawn.plan.rows_about or ASSUMED_ROWS),
-        unit=noun(drawn.plan),
+        unit=rows_noun(drawn.plan),
         reach=people(float((cells["high"] - cells["estimate"]).mean())),
         noisy=number(int(noisy.sum())),
         cells=number(noisy.size),
@@ -271,7 +275,7 @@ def _noise(plan: Plan, table: tuple[str, ...], cell: float) -> str:
     """Say how many cells would be mostly noise if counts have intervals of ±`cell`."""
     if plan.rows_about is None:
         return _noise_by_size(plan, table)
-    made_up, unit = MockCells.of(plan, table), noun(plan)
+    made_up, unit = MockCells.of(plan, table), rows_noun(plan)
     noisy = round(float(made_up.mostly_noise(cell)) * made_up.cells)
     if not noisy:
         return _("No cell would be mostly noise in a table of about {rows} {unit}.",
@@ -286,7 +290,8 @@ def _noise_by_size(plan: Plan, table: tuple[str, ...]) -> str:
     if least is None:
         return _("Noise would hardly matter in it.")
     return _("With fewer than about **{least} {unit}** in the table, most of its cells would be mostly noise; the "
-             "picture assumes {rows}.", least=number(least), unit=noun(plan), rows=number(ASSUMED_ROWS))  # fmt: skip
+             "picture assumes {rows}.",
+             least=number(least), unit=noun(plan, table), rows=number(ASSUMED_ROWS))  # fmt: skip
 
 
 def as_findable(plan: Plan) -> Plan:

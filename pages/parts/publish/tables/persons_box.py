@@ -61,11 +61,12 @@ def say_what_it_does(entries: Entries) -> None:
             )
         else:
             text = plural(
-                "{table}: 95 in 100 cells within **±{here}** people. If it counted rows, with {n} row a person, "
+                "{table}: 95 in 100 cells within **±{here}** {people}. If it counted rows, with {n} row a person, "
                 "within ±{rows} rows.",
-                "{table}: 95 in 100 cells within **±{here}** people. If it counted rows, with {n} rows a person, "
+                "{table}: 95 in 100 cells within **±{here}** {people}. If it counted rows, with {n} rows a person, "
                 "within ±{rows} rows.",
                 entries.rows,
+                people=entries.nouns.get("people") or _("people"),
                 table=name,
                 here=people(widths[0]),
                 rows=people(widths[1]),

@@ -17,8 +17,8 @@ from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.plan.table_measures import RANGES, joined, measures_of, table_of
 
 __all__ = [
-    "as_list", "counting_rows", "declared_name", "has_ranges", "in_layout", "is_ordered", "published",
-    "rows_and_persons", "saying_more", "tables_of", "too_many", "used", "with_cells_as_before",
+    "as_list", "counting_persons", "counting_rows", "declared_name", "has_ranges", "in_layout", "is_ordered",
+    "published", "rows_and_persons", "saying_more", "tables_of", "too_many", "used", "with_cells_as_before",
 ]  # fmt: skip
 
 
@@ -53,7 +53,9 @@ def _published(entries: Entries) -> tuple[PublishedTable, ...]:
     tables = [_with_measures(entries, table, amounts) for table in columns_of_tables]
     tables = [table for table in tables if table.columns]
     if entries.margins and entries.layout != "single":
-        tables += _margins(entries, [table for table in tables if len(table.columns) > 1])
+        rows = [{*table.columns} for table in tables if not table.distinct]  # listed as such, which stands
+        margins = _margins(entries, [table for table in tables if len(table.columns) > 1])
+        tables += [each for each in margins if not (each.distinct and {*each.columns} in rows)]
     distinct: dict[frozenset[str], PublishedTable] = {}
     for table in tables:
         known = distinct.get(key := frozenset(table.columns))
@@ -129,6 +131,27 @@ def counting_rows(table: PublishedTable) -> PublishedTable:
     return table.model_copy(update={"distinct": False, "cells_per_person": 1})
 
 
+def counting_persons(entries: Entries) -> Entries | None:
+    """Return entries whose tables count each person once; None if some do so already, or cannot.
+
+    Tables of persons publish nothing of amounts or ranges, and stand beside no levels.
+
+    >>> [table.distinct for table in published(counting_persons(Entries(chosen=("age", "sex"))))]
+    [True, True, True]
+    """
+    tables = published(entries)
+    if not tables or any(each.distinct or each.amounts or each.ranges for each in tables) or _has_levels(tables):
+        return None
+    listed = as_list(entries, tables)
+    own = [table for table in tables if table.columns in listed.own]
+    return listed.with_(more=tuple(table.model_copy(update={"distinct": True}) for table in own))
+
+
+def _has_levels(tables: Sequence[PublishedTable]) -> bool:
+    """Whether one of the tables has a coarser level of a column."""
+    return any(split_name(name)[1] for table in tables for name in table.columns)
+
+
 def saying_more(tables: Sequence[PublishedTable]) -> tuple[PublishedTable, ...]:
     """Return the tables with more than counts, or with a weight."""
     return tuple(table for table in tables if table.amounts or table.ranges or table.weight != 1 or table.distinct)
@@ -157,10 +180,24 @@ def _merged(one: PublishedTable, other: PublishedTable) -> PublishedTable:
 
 
 def _margins(entries: Entries, tables: Sequence[PublishedTable]) -> list[PublishedTable]:
-    """Return a table for each single column of these, in the order of the chosen columns, with its measures."""
-    within = dict.fromkeys(name for table in tables for name in table.columns)
+    """Return a table for each single column of these, in the order of the chosen columns, with its measures.
+
+    It counts what the tables count whose sum it is. A table in which a person counts in several cells has no such sums.
+
+    >>> persons = PublishedTable(columns=("age", "sex"), distinct=True)
+    >>> [each.distinct for each in _margins(Entries(chosen=("age", "sex")), [persons])]
+    [True, True]
+    """
+    summable = [table for table in tables if table.cells_per_person == 1]
+    within = dict.fromkeys(name for table in summable for name in table.columns)
     order = sorted(within, key=lambda name: entries.chosen.index(declared_name(entries, name)))
-    return [joined((name,), [table for table in tables if name in table.columns]) for name in order]
+    found = []
+    for name in order:
+        wider = [table for table in summable if name in table.columns]
+        margin = joined((name,), wider)
+        persons = _person_fields(wider) if all(table.distinct for table in wider) else {}
+        found.append(margin.model_copy(update=persons))
+    return found
 
 
 def has_ranges(entries: Entries) -> bool:

@@ -233,3 +233,30 @@ def test_values_that_only_a_release_finds_are_not_looked_for() -> None:
     assert [column.name for column in fit._with_other(plan.columns)] == ["region", "waited"]
     with dpe.open_table(pd.DataFrame({"code": ["01067"]})) as table:
         assert fit._misfits(table, fit._with_other(plan.columns[:1])) == ({}, {}, {})
+
+
+def test_usual_texts_for_no_answer_are_offered_as_missing() -> None:
+    """They counted in (other), where readers took them for answers that nobody expected."""
+    page = visit()
+    rows = "".join(f"{'k. A.' if k % 10 == 0 else k % 5 + 1};{'keine Angabe' if k % 12 == 0 else 20 + k % 50}\n"
+                   for k in range(240))  # fmt: skip
+    page.get("file_uploader")[0].upload("survey.csv", f"safe;age\n{rows}".encode()).run()
+    here = visit_of(page)
+    declared = {
+        "safe": {"name": "safe", "kind": "category", "values": ["1", "2", "3", "4", "5"]},
+        "age": {"name": "age", "kind": "number", "edges": ["18", "40", "70"]},
+    }
+    here.entries = here.entries.with_(
+        chosen=("safe", "age"), layout="single", declared=declared, several_rows=False, rows_about=300
+    )
+    here.settle("columns", "domain", "unit")
+    settled(page.run())
+    told = "".join(warning.value for warning in page.warning)
+    assert "**safe**: rows with “k. A.” fall in *(other)*. Only you see this." in told
+    assert "**age**: rows with “keine Angabe” fall in *(other)*." in told
+    assert "missing_as" not in project_text(here), "nothing is read otherwise before a click"
+    for _column in ("safe", "age"):
+        labelled(page.button, "Count it as missing").click().run()
+        settled(page)
+    assert [column.missing_as for column in to_plan(here.entries).columns] == [("k. A.",), ("keine Angabe",)]
+    assert "no answer" not in "".join(warning.value for warning in page.warning)

@@ -1,0 +1,43 @@
+"""German words in the short text of a column, as people type them on a German page: read as the English ones.
+
+Only texts that no list of values is likely to be are changed: a span of numbers or days and its steps, or a part of
+times.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["BIS", "in_english"]
+
+BIS = r"\s*\bbis\b\s*"
+_WORDS = {
+    "bis": "to", "je": "by", "pro": "by", "nach": "by", "geschrieben": "written", "klassen": "bins", "teilen": "parts",
+    "tag": "day", "woche": "week", "monat": "month", "quartal": "quarter", "jahr": "year",
+    "stunde": "hour", "wochentag": "weekday",
+}  # fmt: skip
+_PERIOD = "tag|woche|monat|quartal|jahr|day|week|month|quarter|year"
+_TO = r"\s*\b(?:bis|to)\b\s*"
+_NUMBER = r"[0-9][0-9.,-]*"
+_SPAN = re.compile(
+    rf"[^\"a-z]*{_NUMBER}(?:{_TO}{_NUMBER})?\s+(?:(?:je|pro|nach|by)\s+(?:{_PERIOD})\b|in\s+[0-9]+\s+klassen\b).*"
+    rf"|[^\"a-z]*{_NUMBER}{_TO}{_NUMBER}\s+(?:je|pro|by)\s+[0-9].*"
+    r"|(?:je|nach)\s+(?:stunde|wochentag)\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+_WORD = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b", re.IGNORECASE)
+
+
+def in_english(text: str) -> str:
+    """Return a span or a part of times with its German words in English; any other text as it is.
+
+    >>> in_english("01.10.2025 bis 31.12.2025 je Monat, geschrieben 31.12.2024")
+    '01.10.2025 to 31.12.2025 by month, written 31.12.2024'
+    >>> in_english("2020 to 2024 by month, geschrieben 31.12.2024")
+    '2020 to 2024 by month, written 31.12.2024'
+    >>> in_english("0, 18 bis 65 je 5, 120"), in_english("18 bis 90 in 12 Klassen"), in_english("je Wochentag")
+    ('0, 18 to 65 by 5, 120', '18 to 90 in 12 bins', 'by weekday')
+    >>> in_english("Tag, Nacht"), in_english("1 bis 2, 3 bis 4")
+    ('Tag, Nacht', '1 bis 2, 3 bis 4')
+    """
+    return _WORD.sub(lambda word: _WORDS[word[0].lower()], text) if _SPAN.fullmatch(text) else text
