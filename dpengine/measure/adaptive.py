@@ -47,14 +47,8 @@ from dpengine.marginals.measurement import (
     Measurements,
 )
 from dpengine.measure.how_many_pairs import (
-    MOSTLY_EMPTY,
-    STRONG,
-    WRONG_THROUGHOUT,
-    all_pairs_gain,
-    first_picks,
-    later_picks,
-    noise_of_all_pairs,
-)
+    MOSTLY_EMPTY, STRONG, WRONG_THROUGHOUT, all_pairs_gain, first_picks, later_picks, noise_of_all_pairs,
+)  # fmt: skip
 from dpengine.measure.model_error import measure_audit, part_for_audit, part_for_classes, with_classes
 from dpengine.measure.pair_selection import (
     MOVED,
