@@ -47,7 +47,13 @@ from dpengine.marginals.measurement import (
     Measurements,
 )
 from dpengine.measure.how_many_pairs import (
-    MOSTLY_EMPTY, STRONG, WRONG_THROUGHOUT, all_pairs_gain, first_picks, later_picks, noise_of_all_pairs,
+    MOSTLY_EMPTY,
+    STRONG,
+    WRONG_THROUGHOUT,
+    all_pairs_gain,
+    first_picks,
+    later_picks,
+    noise_of_all_pairs,
 )  # fmt: skip
 from dpengine.measure.model_error import measure_audit, part_for_audit, part_for_classes, with_classes
 from dpengine.measure.pair_selection import (
@@ -130,7 +136,8 @@ def measure_adaptively(
             run.measure_columns(int((PARTS - for_whole) * BESIDE_ALL))
             all_gain = gain >= STRONG * total or _depend_throughout(run)
         if not all_gain:
-            run.measure_columns(int((PARTS - for_whole) * _part_for_columns(run, relative)))
+            parts = int((PARTS - for_whole) * _part_for_columns(run, relative))
+            run.measure_columns(min(parts, run.left - MIN_FOR_PAIRS))
         for_classes = part_for_classes(run, total)
         if all_gain:
             _measure_pairs(run, _all_pairs(run), run.left)
