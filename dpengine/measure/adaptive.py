@@ -40,10 +40,7 @@ import numpy as np
 
 from dpengine.array_types import Columns, Ints
 from dpengine.marginals.measurement import (
-    DISCRETE_LAPLACE,
-    GRAIN,
     PARTS,
-    Choice,
     Measurements,
 )
 from dpengine.measure.how_many_pairs import (
@@ -63,13 +60,12 @@ from dpengine.measure.pair_selection import (
     full_resolution,
     list_candidates,
     measure_dependence,
+    measure_model_error,
     merged_bins,
     selection_part,
 )
 from dpengine.measure.workload import Run, Workload
-from dpengine.noise.laplace import perturb
 from dpengine.noise.moments import mean_absolute
-from dpengine.translation.catalogue import mark
 
 __all__ = ["measure_adaptively"]
 
@@ -258,7 +254,7 @@ def _depend_throughout(run: Run) -> bool:
     """
     noise = noise_of_all_pairs(run)
     parts = min(max(PARTS * run.noise(PARTS) / (FINE_ENOUGH_THROUGHOUT * noise), MIN_FOR_ANSWER), MAX_FOR_THROUGHOUT)
-    return _how_wrong(run, _all_pairs(run), int(parts)) > WRONG_THROUGHOUT * noise
+    return measure_model_error(run, _all_pairs(run), int(parts)) > WRONG_THROUGHOUT * noise
 
 
 def _all_pairs(run: Run) -> list[Candidate]:
@@ -324,7 +320,7 @@ def _pair_phase(run: Run, phase: _Phase, resolutions: Sequence[Mapping[str, Ints
 def _how_wrong_to_decide(run: Run, phase: _Phase, pairs: Sequence[Candidate]) -> float:
     """Measure the model's error, with more of the phase's budget if it is hard to distinguish from chance."""
     clear = PARTS * run.noise(PARTS) / (0.1 * _by_chance(pairs))
-    return _how_wrong(run, pairs, max(phase.budget // 100, min(int(clear), phase.budget // 25)))
+    return measure_model_error(run, pairs, max(phase.budget // 100, min(int(clear), phase.budget // 25)))
 
 
 def _all_or_nothing(run: Run, phase: _Phase, pairs: Sequence[Candidate], wrong: float) -> bool:
@@ -381,16 +377,6 @@ def _by_chance(pairs: Sequence[Candidate]) -> float:
     """
     cells = (one.model for one in pairs)
     return sum(float(np.minimum(np.sqrt(2 / math.pi * m), 2 * m).sum()) for m in cells) / len(pairs)
-
-
-def _how_wrong(run: Run, candidates: Sequence[Candidate], parts: int) -> float:
-    """Measure the mean over candidates of Σ|X − M|, in rows."""
-    epsilon = run.take(parts)
-    grains = sum(int(candidate.wrong().sum()) for candidate in candidates)
-    sensitivity = GRAIN * len(candidates) * run.sensitivity
-    noisy = perturb(np.array(grains), sensitivity / epsilon)
-    run.choices.append(Choice(mark("how wrong the model is on average"), DISCRETE_LAPLACE, epsilon, sensitivity))
-    return int(noisy) / (GRAIN * len(candidates))
 
 
 def _measure_pairs(run: Run, picked: Sequence[Candidate], parts: int) -> None:

@@ -21,7 +21,7 @@ from dpengine.translation.catalogue import mark
 
 __all__ = [
     "MOVED", "Candidate", "choose_pairs", "full_resolution", "list_candidates", "measure_dependence",
-    "merged_bins", "selection_part",
+    "measure_model_error", "merged_bins", "selection_part",
 ]  # fmt: skip
 
 RESOLUTIONS = (32, 16, 8, 4)  # a merged bin holds at least one of this many rows
@@ -94,6 +94,16 @@ def measure_dependence(run: Run, parts: float, most: int, above: int) -> float:
         Choice(mark("how strongly columns depend on each other"), DISCRETE_LAPLACE, epsilon, sensitivity)
     )
     return int(noisy) / (GRAIN * len(strongest))
+
+
+def measure_model_error(run: Run, candidates: Sequence[Candidate], parts: int) -> float:
+    """Measure the mean over candidates of Σ|X − M|, in rows: how far off the model is from the counts."""
+    epsilon = run.take(parts)
+    grains = sum(int(candidate.wrong().sum()) for candidate in candidates)
+    sensitivity = GRAIN * len(candidates) * run.sensitivity
+    noisy = perturb(np.array(grains), sensitivity / epsilon)
+    run.choices.append(Choice(mark("how wrong the model is on average"), DISCRETE_LAPLACE, epsilon, sensitivity))
+    return int(noisy) / (GRAIN * len(candidates))
 
 
 def weighted(score: int, weight: Fraction) -> int:

@@ -205,7 +205,7 @@ def test_where_the_strongest_pairs_gain_less_all_are_measured_if_the_others_depe
     """How far off independence is in all pairs is asked, beside their noise; then columns have little of ε, or more."""
     plan = letters_plan([8] * 5, {"each": 2}, epsilon="1", rows_about=5000, strategy="adaptive")
     monkeypatch.setattr(adaptive, "_gain_of_pairs", lambda *_run: 2000)
-    monkeypatch.setattr(adaptive, "_how_wrong", lambda run, _pairs, _parts: wrong * noise_of_all_pairs(run))
+    monkeypatch.setattr(adaptive, "measure_model_error", lambda run, _pairs, _parts: wrong * noise_of_all_pairs(run))
     measured = {one.allocation.columns for one in measured_mock(plan).marginals}
     assert (sum(map(len, measured)) == 5 + 2 * 10) == all_pairs
     assert columns_part(plan) == pytest.approx(BESIDE_ALL, rel=0.01) if all_pairs else columns_part(plan) > 0.1

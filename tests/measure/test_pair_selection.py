@@ -7,7 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpengine.measure.adaptive import _how_wrong
 from dpengine.measure.pair_selection import (
     GRAIN,
     MOVED,
@@ -16,6 +15,7 @@ from dpengine.measure.pair_selection import (
     _bins,
     dependence,
     measure_dependence,
+    measure_model_error,
 )
 from dpengine.measure.workload import Run, Workload
 
@@ -85,7 +85,7 @@ def test_a_sum_of_errors_over_tables_moves_by_no_more_than_their_number() -> Non
         totals.append(sum(int(one.wrong().sum()) for one in candidates))
     assert max(abs(total - totals[0]) for total in totals[1:]) == 2 * GRAIN
     run = Run(Workload({}, []), {}, Fraction(1), 3)
-    _how_wrong(run, [Candidate(("a", "b"), (), exact, model)] * 2, 1000)
+    measure_model_error(run, [Candidate(("a", "b"), (), exact, model)] * 2, 1000)
     assert run.choices[0].sensitivity == 2 * GRAIN * 3
 
 

@@ -187,14 +187,14 @@ FAULTS = [
     ),
     Fault(
         "the noise of the mean error ignores a person's rows",
-        ADAPTIVE,
+        PAIRS,
         "GRAIN * len(candidates) * run.sensitivity\n",
         "GRAIN * len(candidates)\n",
         BY_REPLAY,
     ),
     Fault(
         "the noise of the mean error ignores the number of tables",
-        ADAPTIVE,
+        PAIRS,
         "GRAIN * len(candidates) * run.sensitivity\n",
         "GRAIN * run.sensitivity\n",
         BY_REPLAY,
