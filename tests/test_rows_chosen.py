@@ -18,6 +18,8 @@ import pytest
 import dpengine as dpe
 from dpengine import mechanism as mechanisms
 from dpengine.array_types import Ints
+from dpengine.counting import scan, universe_keys
+from dpengine.counting.contribution_bounding import Kept, bounded_rows
 from dpengine.mechanism import Noise, run_mechanism
 
 PERSONS = 40
@@ -63,6 +65,36 @@ def test_each_ledger_plan_and_mechanism_chooses_rows_anew() -> None:
     for counts in chosen:
         assert np.array(counts).reshape(PERSONS, 2).sum(axis=1).tolist() == [1] * PERSONS, "one row of each person"
     assert len({tuple(counts) for counts in chosen}) == len(chosen)
+
+
+FOUND = [
+    {"name": "place", "kind": "number", "from": 0, "to": 2 * PERSONS, "step": 1, "bins": 4},
+    {"name": "place", "kind": "category", "values": "found", "among": {"from": 0, "to": 2 * PERSONS}},
+]
+
+
+@pytest.mark.parametrize("column", FOUND, ids=["bins", "values"])
+def test_rows_are_chosen_by_the_same_secret_where_cells_are_found_and_in_these_cells(
+    column: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise somebody who knows the key of one of the two counts could tell which rows of a person it holds."""
+    keys: list[bytes] = []
+
+    def bounded(coded: str, columns: int, kept: Kept, key: bytes, *more: Any) -> str:
+        keys.append(key)
+        return bounded_rows(coded, columns, kept, key, *more)
+
+    monkeypatch.setattr(scan, "bounded_rows", bounded)
+    monkeypatch.setattr(universe_keys, "bounded_rows", bounded)
+    used: list[set[bytes]] = []
+    for _ in range(2):
+        plan = dpe.Plan(dataset="d", epsilon=9, unit={"id": "who"}, columns=[column], tables=[["place"]])
+        dpe.release(ROWS, plan, dpe.Ledger.in_memory())
+        used.append({*keys})
+        assert len(keys) >= 2, "rows are counted to find cells, and in these"
+        keys.clear()
+    assert [len(each) for each in used] == [1, 1]
+    assert used[0] != used[1]
 
 
 @pytest.mark.parametrize("rows", [1, 3])
