@@ -1,8 +1,8 @@
 """Which rows of a person count is decided by a key that nobody knows, of the ledger, the data and what is asked.
 
 ε is so large that counts are exact: noise other than 0 has a probability below e^−990. Each of 40 persons has two rows
-in cells of their own, so two independent choices are the same with a probability of 2^−40. There are 28 pairs of these:
-a false alarm has a probability of 3·10⁻¹¹.
+in cells of their own, so two independent choices are the same with a probability of 2^−40. There are 66 pairs of these:
+a false alarm has a probability of 6·10⁻¹¹.
 """
 
 from __future__ import annotations
@@ -58,9 +58,18 @@ def of_mechanism(ledger: dpe.Ledger, name: str) -> list[int]:
     return value
 
 
-def test_each_ledger_plan_and_mechanism_chooses_rows_anew() -> None:
+def answered(ledger: dpe.Ledger, epsilon: int) -> list[int]:
+    """Ask for the number of rows in each place."""
+    question = dpe.Question(
+        dataset="d", epsilon=epsilon, unit={"id": "who", "rows": 1}, statistic={"kind": "count"}, by=[PLACE]
+    )
+    return [int(group.value) for group in dpe.ask(ROWS, question, ledger).groups]
+
+
+def test_each_ledger_plan_question_and_mechanism_chooses_rows_anew() -> None:
     ledgers = [dpe.Ledger.in_memory() for _ in range(2)]
     chosen = [released(ledger, epsilon) for ledger in ledgers for epsilon in (1000, 999)]
+    chosen += [answered(ledger, epsilon) for ledger in ledgers for epsilon in (1000, 999)]
     chosen += [of_mechanism(ledger, name) for ledger in ledgers for name in ("one", "two")]
     for counts in chosen:
         assert np.array(counts).reshape(PERSONS, 2).sum(axis=1).tolist() == [1] * PERSONS, "one row of each person"

@@ -325,3 +325,33 @@ def test_levels_that_a_table_for_ranges_alone_uses_are_read_from_its_boxes(table
     made = preview(Plan(dataset="d", epsilon=1, rows_about=3000, columns=columns, tables=tables, strategy="adaptive"))
     verify(write.pack(made))
     assert {made.counts(table).sum() for table in made.plan.marginals} == {made.counts(()).sum()}
+
+
+SAME_SIZES = [
+    PLACE, {"name": "age", "kind": "number", "edges": list(range(61))},
+    *({"name": name, "kind": "category", "values": ["x", "y", "z"]} for name in "abcd"),
+]  # fmt: skip
+PAIRS = [list(pair) for pair in combinations("abcd", 2)]
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        ([["place@land", "a"], ["place", "b"]], [["place@land", "b"], ["place", "a"]]),
+        ([each for each in PAIRS if each != ["a", "b"]], [each for each in PAIRS if each != ["c", "d"]]),
+    ],
+    ids=["levels", "model"],
+)
+def test_other_tables_of_the_same_columns_and_sizes_are_another_release(others: tuple[list[Any], list[Any]]) -> None:
+    """Even if ε is divided alike, other tables are measured."""
+    plans = [
+        Plan(dataset="d", epsilon="1/3", rows_about=300, columns=SAME_SIZES, tables=[AGES, *each], strategy="adaptive")
+        for each in others
+    ]
+    one, other = map(decide, plans)
+    assert isinstance(one, InParts)
+    assert isinstance(other, InParts)
+    assert (one.model is None) == (other.model is None) == (["place", "b"] in others[0])
+    assert one.plan_id != other.plan_id
+    again = plans[0].model_copy(update={"tables": tuple(reversed(plans[0].tables)), "title": "Again"})
+    assert decide(again).plan_id == one.plan_id

@@ -51,6 +51,15 @@ def test_a_plan_file_keeps_it_and_it_changes_what_is_measured() -> None:
     assert len({plan.key, *(each.key for each in others)}) == 4
 
 
+def test_rows_and_cells_of_a_person_are_not_the_same_though_as_many_count() -> None:
+    """Both plans measure tables over the same columns, with the same shares of ε and the same noise."""
+    unit, once, twice = {"id": "who", "rows": 2}, PERSONS | {"columns": ["b"]}, SEVERAL | {"columns": ["a"]}
+    of_rows, of_cells = decide(plan_of(["a"], once, unit=unit)), decide(plan_of(twice, once, unit=unit))
+    scales = [{each.columns: each.scale for each in strategy.allocations} for strategy in (of_rows, of_cells)]
+    assert scales[0] == scales[1]
+    assert of_rows.plan_id != of_cells.plan_id
+
+
 @pytest.mark.parametrize(
     ("tables", "more", "words"),
     [
