@@ -7,6 +7,7 @@ from tests.mutations.fault import Fault
 __all__ = ["FAULTS"]
 
 AMOUNT = "dpengine/accounting/amount.py"
+BOUNDING = "dpengine/counting/contribution_bounding.py"
 CHAIN = "dpengine/accounting/hash_chain.py"
 DOMAIN = "dpengine/spec/domain.py"
 PLAN = "dpengine/spec/plan.py"
@@ -296,5 +297,82 @@ FAULTS = [
         "truncation_key=key, tallies=final.tallies)",
         'truncation_key=b"", tallies=final.tallies)',
         OF_KEYS,
+    ),
+    Fault(
+        "rows of a person in the same cells are kept or left together",
+        BOUNDING,
+        'dialect.to_text("copy"), "person"]',
+        '"person"]',
+        "tests/counting/test_contribution_bounding.py::test_the_rows_of_a_person_with_the_smallest_hashes_are_kept",
+    ),
+    Fault(
+        "the same places are kept of all persons",
+        BOUNDING,
+        'dialect.to_text("copy"), "person"]',
+        'dialect.to_text("copy")]',
+        "tests/counting/test_contribution_bounding.py::test_the_rows_of_a_person_with_the_smallest_hashes_are_kept",
+    ),
+    Fault(
+        "equal rows of all people are numbered together",
+        BOUNDING,
+        "(PARTITION BY {group}, {codes} ORDER BY k0)",
+        "(PARTITION BY {codes} ORDER BY k0)",
+        "tests/counting/test_contribution_bounding.py::test_the_rows_of_a_person_with_the_smallest_hashes_are_kept",
+    ),
+    Fault(
+        "persons in the same cell count as one",
+        BOUNDING,
+        "(PARTITION BY person, {cell} ORDER BY place)",
+        "(PARTITION BY {cell} ORDER BY place)",
+        "tests/counting/test_distinct.py::test_a_person_counts_in_the_first_different_cells_of_the_kept_rows",
+    ),
+    Fault(
+        "a person counts in the first cells in declared order",
+        BOUNDING,
+        'turn = "row_number() OVER (PARTITION BY person ORDER BY place) AS turn"',
+        'turn = "row_number() OVER (PARTITION BY person ORDER BY k0) AS turn"',
+        "tests/counting/test_distinct.py::test_a_person_counts_in_the_first_different_cells_of_the_kept_rows",
+    ),
+    Fault(
+        "rows of persons are counted while they are recognised, all of them",
+        "dpengine/counting/count.py",
+        "one_pass = plan.unit.id is None and not any(",
+        "one_pass = not any(",
+        "tests/test_release.py::test_ids_are_kept_to_their_rows_and_nothing_more_is_counted",
+    ),
+    Fault(
+        "all rows of a person count where bins are found",
+        "dpengine/counting/search_counts.py",
+        "epsilon=plan.epsilon, unit=plan.unit, columns",
+        "epsilon=plan.epsilon, columns",
+        "tests/counting/test_search_counts.py",
+    ),
+    Fault(
+        "a person keeps a row too many where values are found",
+        "dpengine/counting/scan.py",
+        "None if person is None else Kept(unit.rows)",
+        "None if person is None else Kept(unit.rows + 1)",
+        "tests/counting/test_universe_keys.py::test_a_person_counts_with_at_most_k_rows_whatever_the_other_rows",
+    ),
+    Fault(
+        "a person keeps a row too many where values are found in another engine",
+        "dpengine/counting/pushdown.py",
+        "None if person is None else Kept(unit.rows)",
+        "None if person is None else Kept(unit.rows + 1)",
+        "tests/counting/test_universe_keys.py::test_an_engine_keeps_the_same_rows_of_a_person",
+    ),
+    Fault(
+        "rows with a blank ID are those of one person",
+        "dpengine/counting/encoding/local_sql.py",
+        "return f\"nullif({text}, '')\"\n\n\ndef key_text",
+        "return text\n\n\ndef key_text",
+        "tests/counting/test_count.py::test_each_person_keeps_at_most_k_rows_and_rows_without_an_id_count_nowhere",
+    ),
+    Fault(
+        "rows with a blank ID are those of one person in another engine",
+        "dpengine/counting/encoding/remote_sql.py",
+        "            return f\"nullif({text}, '')\"\n        case _:\n            return dialect.to_text(utc",
+        "            return text\n        case _:\n            return dialect.to_text(utc",
+        "tests/counting/test_pushdown.py::test_the_same_rows_of_each_person_are_kept",
     ),
 ]
