@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -119,4 +120,22 @@ def test_a_mechanism_that_spends_a_float_shows_nothing() -> None:
     ledger = dpe.Ledger.in_memory()
     with pytest.raises(dpe.LedgerError, match="failed after noise had been drawn"):
         run_mechanism(Counts(exactly=False), ROWS, plan_of(), ledger)
+    assert ledger.history() == []
+
+
+def test_a_file_that_changes_after_it_was_opened_gives_a_mechanism_nothing(tmp_path: Path) -> None:
+    """The choice of rows follows from the rows that were recognised, and so does what is charged once."""
+    path, ledger = tmp_path / "rows.parquet", dpe.Ledger.in_memory()
+    ROWS.to_parquet(path)
+
+    class Changing(Counts):
+        def charge(self, plan: dpe.Plan) -> Fraction:
+            ROWS.iloc[::2].to_parquet(path)
+            return plan.epsilon
+
+        def draw(self, counts: Mapping[Any, Ints], noise: Noise) -> list[int]:
+            raise AssertionError("nothing is drawn")
+
+    with dpe.open_table(path) as table, pytest.raises(dpe.TableError, match="changed since it was opened"):
+        run_mechanism(Changing(), table, plan_of(), ledger)
     assert ledger.history() == []
