@@ -150,10 +150,14 @@ def test_the_same_plan_again_costs_nothing() -> None:
     assert first.plan.as_written == plan()
 
 
-def test_another_share_is_another_release() -> None:
-    keys = {decide(plan(PLAN.replace("bins: 6", bins))).plan_id for bins in (
-        "bins: 6", "bins: {count: 6, share: 1/5}", "bins: 7")}  # fmt: skip
-    assert len(keys) == 3
+def test_another_share_or_range_is_another_release() -> None:
+    sought = "from: 0, to: 400, step: 5, bins: 6"
+    keys = {decide(plan(PLAN.replace(sought, other))).plan_id for other in (
+        sought, "from: 0, to: 400, step: 5, bins: {count: 6, share: 1/5}", "from: 0, to: 400, step: 5, bins: 7",
+        "from: 0, to: 400, step: 10, bins: 6", "from: 0, to: 405, step: 5, bins: 6",
+        "from: -5, to: 400, step: 5, bins: 6",
+    )}  # fmt: skip
+    assert len(keys) == 6
     stated = PLAN.replace("from: 0, to: 400, step: 5, bins: 6", "edges: [0, 65, 135, 200, 265, 335, 400]")
     assert decide(plan(stated)).plan_id not in keys
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, FailFast, Field, ValidationError
 from pydantic_core import PydanticKnownError
@@ -250,9 +250,21 @@ class Declared(BaseModel):
         # with the path to it (plan → column 3 → edges) instead of stopping at the first.
         __init__.__pydantic_base_init__ = True
 
+    # Fields from which nothing follows that an instance remembers (its cached properties)
+    apart: ClassVar[frozenset[str]] = frozenset()
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with changed fields, which are not checked; it forgets what followed from the old ones."""
+        made = super().model_copy(update=update, deep=deep)
+        other = {name for name, value in (update or {}).items() if value is not getattr(self, name, None)}
+        if not other <= self.apart:
+            for name in made.__dict__.keys() - type(self).model_fields.keys():
+                del made.__dict__[name]
+        return made
+
 
 def changed(value: Value, **changes: Any) -> Value:
-    """Return a copy with changed fields, which are not checked; a `model_copy` would keep what the old ones made."""
+    """Return a copy with changed fields, which are not checked, and nothing that followed from the old ones."""
     kind: Any = type(value)
     made: Value = kind.model_construct(**{name: getattr(value, name) for name in kind.model_fields} | changes)
     return made

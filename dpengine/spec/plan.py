@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
@@ -88,6 +88,7 @@ class Plan(WithAmounts, WithTallies, WithParts, WithSummedLevels, Declared):
     (Fraction(1, 2), (4,))
     """
 
+    apart: ClassVar[frozenset[str]] = frozenset({"epsilon", "strategy"})
     title: Text = ""
     notes: Text = ""
     language: Language = ENGLISH

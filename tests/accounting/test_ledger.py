@@ -59,6 +59,18 @@ def test_ten_tenths_are_one_exactly(ledger: Ledger) -> None:
         charge(ledger, "eleventh", epsilon="1/" + "9" * 60)
 
 
+def test_however_small_amounts_are_they_add_up_exactly(ledger: Ledger) -> None:
+    """Digits that were rounded off would be ε that is spent and never counted."""
+    amounts = [Fraction(1, 3**40), Fraction(1, 10**60), 1 - Fraction(1, 7**30)]
+    ledger.set_cap("clinic", sum(amounts))
+    for number, epsilon in enumerate(amounts):
+        charge(ledger, f"{number}", epsilon=epsilon)
+    assert ledger.spent("clinic") == sum(amounts)
+    assert ledger.left("clinic") == 0
+    with pytest.raises(BudgetError):
+        charge(ledger, "one more", epsilon=Fraction(1, 10**60))
+
+
 @pytest.mark.parametrize(
     ("given", "kept"),
     [("0.1", Fraction(1, 10)), ("1/3", Fraction(1, 3)), ("2", 2), (2, 2), (Fraction(4, 6), Fraction(2, 3))],

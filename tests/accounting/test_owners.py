@@ -102,7 +102,8 @@ def test_a_view_of_an_owner_is_that_owner_s_ledger(stored_url: str) -> None:
     assert ledger.for_owner("ann").for_owner("").fingerprint(b"rows") == ledger.fingerprint(b"rows")
     assert ledger.snapshot().for_owner("ann").history() == ledger.for_owner("ann").history()
     prints = {ledger.for_owner(name).fingerprint(b"rows") for name in ("", "ann", "bea", "Ann")}
-    assert len(prints) == 4
+    keys = {ledger.for_owner(name).derive_key("truncation", b"rows") for name in ("", "ann", "bea", "Ann")}
+    assert len(prints) == len(keys) == 4
 
 
 def test_every_owner_pays_for_the_same_rows_within_their_own_cap(stored_url: str) -> None:

@@ -84,3 +84,12 @@ def test_boxes_that_overlap_are_noticed() -> None:
     last[np.flatnonzero(measured.last[:, 0] < 40)[0]] += 1
     with pytest.raises(ValueError, match="different parts of epsilon"):
         _ = replace(measured, last=last).cost
+
+
+@pytest.mark.parametrize("free", [0, -1])
+def test_boxes_that_cost_nothing_are_noticed_though_all_cells_cost_the_same(free: int) -> None:
+    """Both halves of a table are measured beside the whole, for nothing or less."""
+    first, last = np.array([[0], [0], [2]]), np.array([[4], [2], [4]])
+    parts, values = np.array([PARTS - free, free, free]), np.zeros(3, dtype=np.int64)
+    with pytest.raises(ValueError, match="different parts of epsilon"):
+        _ = Boxes(("a",), (4,), EPSILON, 1, np.array([-1, 0, 0]), first, last, parts, values).cost

@@ -15,12 +15,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpengine import Plan, PlanError, draw_replicates, open_table, predict, preview, verify
+from dpengine import Plan, PlanError, Unit, draw_replicates, open_table, predict, preview, release, verify
 from dpengine.array_types import Columns, Ints
 from dpengine.bundle import write
 from dpengine.counting import count as counting
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.exact import exact_text
+from dpengine.marginals.measurement import GRAIN
 from dpengine.measure.box_strategy import Hierarchical
 from dpengine.measure.level_strategies import Levels, LevelsApart
 from dpengine.measure.parts import InParts
@@ -322,3 +323,60 @@ def test_levels_that_a_table_for_ranges_alone_uses_are_read_from_its_boxes(table
     made = preview(Plan(dataset="d", epsilon=1, rows_about=3000, columns=columns, tables=tables, strategy="adaptive"))
     verify(write.pack(made))
     assert {made.counts(table).sum() for table in made.plan.marginals} == {made.counts(()).sum()}
+
+
+@pytest.mark.parametrize("name", MODELLED)
+def test_everything_that_is_measured_covers_all_rows_of_a_person(name: str) -> None:
+    """Counts, boxes, choices and audits of all parts: each moves by as many rows as a person has.
+
+    The plan is a copy of one for single rows, which has remembered the plans of its parts.
+    """
+    single = plan_of(name, "3")
+    assert decide(single).measure(counted(single)).cost == 3
+    plan = single.model_copy(update={"unit": Unit(id="who", rows=7)})
+    measured = decide(plan).measure(counted(plan))
+    assert measured.audit is not None
+    moved = [each.allocation.sensitivity for each in measured.marginals]
+    moved += [tree.sensitivity for tree in measured.trees]
+    assert {*moved} == {7}
+    in_parts = [measured.audit.sensitivity, *(choice.sensitivity for choice in measured.choices)]
+    assert all(each % (7 * GRAIN) == 0 for each in in_parts)
+
+
+def test_a_release_by_a_copy_of_a_plan_for_more_rows_of_a_person_verifies() -> None:
+    """Its noise is that of all rows that it counts, not of those of the plan that was copied."""
+    rows = pd.concat([row()] * 60).assign(who=np.repeat(range(12), 5))
+    single = Plan(**plan_of("levels beside ranges", "3").to_dict() | {"unit": {"id": "who", "rows": 1}})
+    made = release(rows, single.model_copy(update={"unit": Unit(id="who", rows=5)}))
+    assert {each.allocation.sensitivity for each in made.measured.marginals} == {5}
+    assert verify(made.bundle)["guarantee"]["unit"]["rows"] == 5
+
+
+SAME_SIZES = [
+    PLACE, {"name": "age", "kind": "number", "edges": list(range(61))},
+    *({"name": name, "kind": "category", "values": ["x", "y", "z"]} for name in "abcd"),
+]  # fmt: skip
+PAIRS = [list(pair) for pair in combinations("abcd", 2)]
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        ([["place@land", "a"], ["place", "b"]], [["place@land", "b"], ["place", "a"]]),
+        ([each for each in PAIRS if each != ["a", "b"]], [each for each in PAIRS if each != ["c", "d"]]),
+    ],
+    ids=["levels", "model"],
+)
+def test_other_tables_of_the_same_columns_and_sizes_are_another_release(others: tuple[list[Any], list[Any]]) -> None:
+    """Even if ε is divided alike, other tables are measured."""
+    plans = [
+        Plan(dataset="d", epsilon="1/3", rows_about=300, columns=SAME_SIZES, tables=[AGES, *each], strategy="adaptive")
+        for each in others
+    ]
+    one, other = map(decide, plans)
+    assert isinstance(one, InParts)
+    assert isinstance(other, InParts)
+    assert (one.model is None) == (other.model is None) == (["place", "b"] in others[0])
+    assert one.plan_id != other.plan_id
+    again = plans[0].model_copy(update={"tables": tuple(reversed(plans[0].tables)), "title": "Again"})
+    assert decide(again).plan_id == one.plan_id

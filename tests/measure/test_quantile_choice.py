@@ -126,6 +126,10 @@ def test_parts_of_epsilon_add_up_and_choices_are_made_only_where_they_help() -> 
     several = decide(plan_of(MEDIAN, {"columns": ["town", "sex"], "quantiles": {"pay": [0.5]}}, rows_about=10**6))
     assert [each.columns for each in several.quantiles] == [("sex",), ("sex", "town")]
     assert sum((each.epsilon for each in (*several.allocations, *several.quantiles)), Fraction(0)) == 1000
+    both = {"columns": ["town", "sex"], "quantiles": {"pay": [0.5]}}
+    of_towns = decide(plan_of(both, {"columns": ["town"], "quantiles": {"pay": [0.5]}}, rows_about=10**6))
+    assert of_towns.allocations == several.allocations
+    assert of_towns.plan_id != several.plan_id, "other quantiles are chosen beside the same table"
     none = [
         plan_of({**MEDIAN, "mean": ["pay"]}),  # quantiles come with means for nothing
         plan_of(MEDIAN, epsilon="0.01"),  # groups too small for the noise

@@ -18,7 +18,7 @@ OF_LEDGER = "dpengine/cli/verify.py"
 LEFT_OUT = "dpengine/results/mostly_other.py"
 MECHANISM = "dpengine/mechanism.py"
 
-CHOSEN = "tests/test_rows_chosen.py::test_each_ledger_plan_and_mechanism_chooses_rows_anew"
+CHOSEN = "tests/test_rows_chosen.py::test_each_ledger_plan_question_and_mechanism_chooses_rows_anew"
 CLOCKS = "tests/test_times.py::test_the_version_of_the_clocks_is_stated_where_a_plan_has_a_zone_and_only_there"
 
 OTHER_SHARES = "tests/bundle/test_verify_shares.py::test_other_shares_are_refused"

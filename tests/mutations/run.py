@@ -12,7 +12,7 @@ its faults move with it. Before, all named tests run once on a clean copy, since
 nothing. Exit status 1 unless every fault is caught.
 
 The whole list takes some minutes; run it by hand before a release, or every night. To add a fault, write it into one
-of the files beside this (`forging.py` to `showing.py`), see it missed, and write the test that catches it.
+of the files beside this (`forging.py` to `spending.py`), see it missed, and write the test that catches it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # when this is run as a script
 
-from tests.mutations import forging, measuring, publishing, reading, showing  # noqa: E402
+from tests.mutations import forging, measuring, publishing, reading, showing, spending  # noqa: E402
 from tests.mutations.fault import Fault  # noqa: E402
 
 __all__ = ["FAULTS", "caught", "main", "misplaced", "plant"]
@@ -43,6 +43,7 @@ FAULTS: list[Fault] = [
     *publishing.FAULTS,
     *reading.FAULTS,
     *showing.FAULTS,
+    *spending.FAULTS,
 ]
 COPIED = (
     "dpengine",

@@ -150,6 +150,8 @@ def test_whole_numbers_beyond_64_bits_are_compared_as_they_are(draw: selection.D
     small, times = np.array([10, 9, 7, 0]), 10**30
     large = np.array([int(score) * times for score in small], dtype=object)
     assert PMFS[draw](large, Fraction(1), times) == pytest.approx(PMFS[draw](small, Fraction(1)), abs=1e-15)
+    little = Fraction(1, 10**400)  # no float is so small: an ε that was made one would be 0
+    assert PMFS[draw](large * 10**370, little) == pytest.approx(PMFS[draw](small, Fraction(1)), abs=1e-15)
     assert draw(large * 10**6, Fraction(1), times) == 0
     assert not exp_coins(np.array([10**400], dtype=object), Fraction(1, 10**9)).any()
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dpengine import Plan, PlanError
+from dpengine.measure.strategy import decide
 from dpengine.spec.domain import Amount
 
 SEX = {"name": "sex", "kind": "yesno"}
@@ -64,6 +65,22 @@ def test_whatever_changes_what_is_counted_changes_the_identity(fields: dict[str,
         for more in ({}, fields)
     )  # fmt: skip
     assert one.key != other.key
+
+
+def test_amounts_whose_squares_are_measured_are_part_of_the_identity() -> None:
+    """The same amounts of the same people are counted in other units for each of these, even at the same knots."""
+    pair = ["pay", "hours"]
+    plans = [
+        Plan(dataset="d", epsilon=1, tables=[{"columns": ["sex"]} | asked],
+             columns=[SEX, *({"name": name, "kind": "amount", "from": 0, "to": 10} | knots for name in pair)])
+        for asked, knots in [
+            ({"covariance": [pair]}, {}), ({"covariance": [pair]}, {"knots": [0, 5, 10]}),
+            ({"correlation": [pair]}, {}),
+            ({"slope": [{"of": "pay", "on": "hours"}]}, {}), ({"slope": [{"of": "hours", "on": "pay"}]}, {}),
+        ]
+    ]  # fmt: skip
+    assert len({plan.supports for plan in plans}) == 1
+    assert len({plan.key for plan in plans}) == len({decide(plan).plan_id for plan in plans}) == len(plans)
 
 
 def test_the_grain_is_the_least_that_shares_every_point() -> None:

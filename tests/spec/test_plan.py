@@ -145,10 +145,16 @@ def test_the_key_changes_with_what_is_measured_and_with_nothing_else() -> None:
         ("rows_about: 5000", "rows_about: 7"),
         ("[age, region]", "[region, age]"),
         ('epsilon: "1"', "epsilon: 1.000"),
+        ("rows_about", "nouns: {rows: visits}\nstrategy: auto\nrows_about"),
+        ("{name: age, ", "{name: age, label: Age, description: in years, "),
+        ("{name: region, ", "{name: region, words: {North: N}, "),
     ]:
         assert Plan.loads(CLINIC.replace(*same)).key == key, same
     for other in [('epsilon: "1"', "epsilon: 1.001"), ("18,", "19,"), ("North,", "Nord,"), ("by: quarter", "by: year"),
-                  ("  - [region, visit]\n", ""), ("rows: 1", "rows: 2, id: pid")]:  # fmt: skip
+                  ("  - [region, visit]\n", ""), ("rows: 1", "rows: 2, id: pid"),
+                  ("[age, region]", "{columns: [age, region], ranges: true}"),
+                  ("rows_about", "strategy: adaptive\nrows_about"),
+                  ("rows_about", "strategy: optimised\nrows_about")]:  # fmt: skip
         assert Plan.loads(CLINIC.replace(*other)).key != key, other
     of_persons = ("rows: 2, id: a", "rows: 3, id: a", "rows: 2, id: b")
     units = [Plan.loads(CLINIC.replace("rows: 1", each)) for each in of_persons]

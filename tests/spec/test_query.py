@@ -124,6 +124,14 @@ def test_the_key_holds_what_is_asked_and_no_more() -> None:
         question(where=both.where, by=[Category(name="region", values=["Paris, TX", "North", "South"])]),
         question(where=both.where, by=[REGION, SMOKES]),
         question(where=both.where, by=[SMOKES, REGION]),
+        question(where=[NORTH, Condition(column=AGE, labels=["[0, 18)", "[30, 45)"])]),
+        question(Sum(of=Grid(name="income", low=-1000, high=4000, step=1))),
+        question(Sum(of=Grid(name="income", low=-500, high=2000, step="0.5", missing_as=["-9"]))),
+        question(Sum(of=Grid(name="income", low=-500, high=2000, step="0.5", format="1.234,5"))),
+        question(Proportion(of=[YES])),
+        question(Proportion(of=[NORTH])),
+        question(Mode(of=REGION)),
+        question(Mode(of=Category(name="region", values=["North", "West", "Paris, TX"]))),
     ]
     assert len({both.key, *(each.key for each in others)}) == len(others) + 1
 

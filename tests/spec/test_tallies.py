@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dpengine import Plan, PlanError
+from dpengine import Plan, PlanError, Unit
 from dpengine.measure.strategy import decide
 from tests.plans import letters_plan
 
@@ -49,6 +49,25 @@ def test_a_plan_file_keeps_it_and_it_changes_what_is_measured() -> None:
         plan_of(PERSONS, ["b", "c"], ["c"]),
     ]
     assert len({plan.key, *(each.key for each in others)}) == 4
+
+
+def test_a_copy_for_other_rows_of_a_person_forgets_the_tallies_of_the_old_plan() -> None:
+    plan = plan_of(PERSONS, ["c"])
+    assert [each.bound for each in plan.tallies] == [3, 1]
+    copy = plan.model_copy(update={"unit": Unit(id="who", rows=9), "rows_about": 1800})
+    assert [(each.bound, each.plan.rows_about) for each in copy.tallies] == [(9, 1800), (1, 200)]
+    assert [each.bound for each in plan.tallies] == [3, 1]
+    assert copy == plan_of(PERSONS, ["c"], unit={"id": "who", "rows": 9}, rows_about=1800)
+    assert decide(copy).plan_id == decide(plan_of(PERSONS, ["c"], unit={"id": "who", "rows": 9})).plan_id
+
+
+def test_rows_and_cells_of_a_person_are_not_the_same_though_as_many_count() -> None:
+    """Both plans measure tables over the same columns, with the same shares of ε and the same noise."""
+    unit, once, twice = {"id": "who", "rows": 2}, PERSONS | {"columns": ["b"]}, SEVERAL | {"columns": ["a"]}
+    of_rows, of_cells = decide(plan_of(["a"], once, unit=unit)), decide(plan_of(twice, once, unit=unit))
+    scales = [{each.columns: each.scale for each in strategy.allocations} for strategy in (of_rows, of_cells)]
+    assert scales[0] == scales[1]
+    assert of_rows.plan_id != of_cells.plan_id
 
 
 @pytest.mark.parametrize(

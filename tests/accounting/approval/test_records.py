@@ -16,6 +16,7 @@ from dpengine.accounting.entry import Kind
 from dpengine.accounting.ledger import Ledger
 from dpengine.choose import Candidates, draw_once
 from dpengine.errors import BudgetError
+from dpengine.measure.strategy import decide
 from tests.accounting.approval.test_desk import ANN, PLAN, SAM
 from tests.accounting.test_ledger_faults import AFTER, POINTS, run
 from tests.charges import charge
@@ -161,6 +162,22 @@ def test_a_release_is_sent_approved_and_published_once(ledger_url: str) -> None:
     other = TABLE.slice(0, 3)
     with pytest.raises(BudgetError, match="needs the approval"):
         dpe.release(other, CLINIC_PLAN, ledger)
+
+
+def test_an_approval_is_of_the_plan_as_it_was_sent_not_as_it_is_decided(ledger_url: str) -> None:
+    """Both plans are measured alike, but a second person has read only one of them."""
+    columns = [{"name": name, "kind": "number", "edges": [*range(13)]} for name in "abc"]
+    sent = Plan(dataset="clinic", epsilon=1, rows_about=50, columns=columns, tables=[[*"abc"]])
+    alike = decide(sent).plan
+    assert (sent.strategy, alike.strategy) == ("auto", "adaptive")
+    table = pa.table({name: [*range(12)] * 4 for name in "abc"})
+    ledger = ruled(ledger_url)
+    approved(ledger, alike)
+    with pytest.raises(BudgetError, match="exactly this plan has none"):
+        dpe.release(table, sent, ledger)
+    request = approved(ledger, sent)
+    dpe.release(table, sent, ledger)
+    assert state(ledger, request) is State.PUBLISHED
 
 
 def test_stating_other_people_needs_approval_too_and_evades_no_rule(ledger_url: str) -> None:
