@@ -101,8 +101,8 @@ FAULTS = [
     Fault(
         "the noise of all pairs ignores what was spent before",
         HOW_MANY,
-        "worth * roots**2 * run.noise(run.left)",
-        "worth * roots**2 * run.noise(10**6)",
+        "return roots**2 * run.noise(run.left) / len(pairs)",
+        "return roots**2 * run.noise(10**6) / len(pairs)",
         "tests/measure/test_how_many_pairs.py",
     ),
     Fault(

@@ -8,6 +8,7 @@ __all__ = ["FAULTS"]
 
 AMOUNT = "dpengine/accounting/amount.py"
 BOUNDING = "dpengine/counting/contribution_bounding.py"
+BOOK = "dpengine/accounting/book.py"
 CHAIN = "dpengine/accounting/hash_chain.py"
 DOMAIN = "dpengine/spec/domain.py"
 PLAN = "dpengine/spec/plan.py"
@@ -32,14 +33,14 @@ FAULTS = [
     ),
     Fault(
         "a float decides whether the cap allows a charge",
-        CHAIN,
+        BOOK,
         "if cap is None or spent + epsilon <= cap:",
         "if cap is None or float(spent + epsilon) <= float(cap):",
         OF_LEDGER + "::test_ten_tenths_are_one_exactly",
     ),
     Fault(
         "of the caps of names that share data the largest binds",
-        CHAIN,
+        BOOK,
         "return min((cap for name, cap",
         "return max((cap for name, cap",
         OF_LEDGER + "::test_pools_join_through_a_chain_of_names_and_data_and_the_smallest_cap_binds",
@@ -67,7 +68,7 @@ FAULTS = [
     ),
     Fault(
         "what a near copy of a near copy has spent is not counted",
-        CHAIN,
+        BOOK,
         "{row.number for row in linked}.union(*(copies.get(row.number, ()) for row in linked))",
         "{row.number for row in linked}",
         "tests/test_near_copies.py::test_a_near_copy_under_a_fresh_name_shares_the_budget",
@@ -110,7 +111,7 @@ FAULTS = [
     # What counts as the same
     Fault(
         "the result of other data is returned for the same plan",
-        CHAIN,
+        BOOK,
         "(row.fingerprint, row.plan_key) == wanted)",
         "row.plan_key == plan_id)",
         OF_LEDGER + "::test_the_same_data_and_plan_cost_once_and_return_what_was_stored",
@@ -426,7 +427,7 @@ FAULTS = [
     ),
     Fault(
         "a row of two amounts has as many units as one of the larger",
-        "dpengine/spec/plan.py",
+        "dpengine/spec/plan_amounts.py",
         "return math.prod(column.grain for column in columns if isinstance(column, Amount))",
         "return max((column.grain for column in columns if isinstance(column, Amount)), default=1)",
         "tests/measure/test_amounts.py::test_no_row_moves_what_is_measured_by_more_than_epsilon",
