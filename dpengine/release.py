@@ -24,7 +24,7 @@ from dpengine.bundle.dry_run import check_makeable
 from dpengine.bundle.read import manifest_of
 from dpengine.counting import count, table_sketch
 from dpengine.counting.search_counts import count_steps
-from dpengine.errors import LedgerError, ReleaseError
+from dpengine.errors import LedgerError, ReleaseError, TableError
 from dpengine.estimate.found_cells import resolve
 from dpengine.isolation.run import warm
 from dpengine.marginals.measurement import Measurements
@@ -158,7 +158,12 @@ def _publish(
 
     trial = None if book.holds(plan_id) else _begin_trial(plan)
     report("recognising the data")
-    _, counts = count.digest_and_count(table, plan, strategy.marginals)
+    try:
+        _, counts = count.digest_and_count(table, plan, strategy.marginals)
+    except TableError:
+        if trial is not None:
+            trial.result()  # what is wrong with the plan explains more
+        raise
     fingerprint = book.fingerprint(digest_for(table, plan_id, book))
 
     signer: Ed25519PrivateKey | None = None

@@ -163,7 +163,7 @@ def columns_part(plan: Plan) -> Fraction:
 @pytest.fixture
 def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """Answer exactly: by chance, noisy answers see strong pairs among independent columns, or none."""
-    for module in (measure, adaptive, pair_selection):
+    for module in (measure, pair_selection):
         monkeypatch.setattr(module, "perturb", lambda exact, _scale: exact)
 
 

@@ -507,9 +507,16 @@ FAULTS = [
     Fault(
         "rows are added up where another table of the same columns counts persons",
         COMBINE,
-        "    if plan.tallied:",
+        "    if len(tallies) > 1:",
         "    if False:",
-        OF_COMBINE + "::test_cells_of_releases_that_count_distinct_persons_are_not_added_up",
+        OF_COMBINE + "::test_persons_in_one_cell_each_are_added_up_apart_from_their_rows",
+    ),
+    Fault(
+        "cells that share people are added up",
+        COMBINE,
+        "    if (plan.tallies[tally].cells or 1) > 1:",
+        "    if False:",
+        OF_COMBINE + "::test_cells_that_share_people_are_not_added_up",
     ),
     Fault(
         "the interval of a ratio leaves out the noise of the number that is compared with",

@@ -411,9 +411,9 @@ def test_the_preview_follows_the_plans_first_table_until_a_person_chooses_anothe
     page.selectbox(key="preview-table").set_value(("b",)).run()
     settled(page.run())
     assert page.selectbox(key="preview-table").value == ("b",)
-    drawn, errors = Mock(wraps=preview.add_noise), Mock(wraps=predict.table_errors)
+    drawn, errors = Mock(wraps=preview.add_noise), Mock(wraps=predict.errors_of)
     monkeypatch.setattr(preview, "add_noise", drawn)
-    monkeypatch.setattr(predict, "table_errors", errors)
+    monkeypatch.setattr(predict, "errors_of", errors)
     visit_of(page).change(epsilon="0.35")
     settled(page.run())
     assert {call.args[1].columns for call in drawn.call_args_list} <= {(), ("b",)}, "noise of the shown table alone"

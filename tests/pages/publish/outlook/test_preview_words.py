@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import pytest
 
-from dpengine.charts import figures
+from dpengine.charts.error_curve import curve_drawing
 from dpengine.results.alternatives import predict_table
 from dpengine.spec.wording import name_of
 from pages.parts.publish.outlook import preview
@@ -37,5 +37,5 @@ def test_what_a_table_of_persons_counts_is_named_and_its_rough_size_is_of_rows()
     assert re.search(r"a typical cell of a × b is off by about \*\*[\d.]+\*\* patients", words)
     assert "The number of all visits is within" in words
     assert "in a table of about 3,000 visits" in words
-    axis = figures.curve_drawing(plan).layout["yaxis"]["title"]["text"]
+    axis = curve_drawing(plan).layout["yaxis"]["title"]["text"]
     assert axis == "patients / visits, ± (95 in 100 counts)"
