@@ -18,7 +18,7 @@ from dpengine.spec.domain import Amount, Category, Column, Date, Number, Time
 from dpengine.spec.numeric.amount_steps import Stepped, at_steps
 from dpengine.spec.plan import Plan
 
-__all__ = ["ASSUMED_ROWS", "listed_cells", "mock_counts", "mock_rows"]
+__all__ = ["ASSUMED_ROWS", "listed_cells", "mock_counts", "mock_deviation", "mock_rows"]
 
 LATENT_CLASSES = (0.5, 0.3, 0.2)  # parts of all people
 MOCK_VALUES = 200  # of an amount
@@ -55,6 +55,21 @@ def mock_rows(plan: Plan, table: Columns) -> Floats:
             product = np.multiply.outer(product, _profile(column, latent_class))
         total += product
     return total
+
+
+def mock_deviation(amount: Amount) -> float:
+    """Return the standard deviation of an amount with its squares in the mock table.
+
+    The error of a standard deviation is in inverse proportion to it, so a prediction holds for one of this size.
+
+    >>> tables = [{"columns": ["sex"], "standard_deviation": ["pay"]}]
+    >>> columns = [{"name": "sex", "kind": "yesno"}, {"name": "pay", "kind": "amount", "from": 0, "to": 1000}]
+    >>> round(mock_deviation(Plan(dataset="demo", epsilon=1, columns=columns, tables=tables).amount("pay")))
+    158
+    """
+    cells = sum(part * _profile(amount, k) for k, part in enumerate(LATENT_CLASSES))[: amount.declared_size]
+    _, middle, high = cells / cells.sum()
+    return float(amount.high - amount.low) * math.sqrt(high - (middle / 2 + high) ** 2)
 
 
 def listed_cells(plan: Plan, table: Columns) -> tuple[slice, ...]:

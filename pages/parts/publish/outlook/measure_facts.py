@@ -7,6 +7,7 @@ import math
 import pandas as pd
 
 from dpengine.array_types import Columns
+from dpengine.results.mock_table import mock_deviation
 from dpengine.results.published_columns import measures
 from dpengine.results.spans import MAX_WIDTH, decimals_of
 from dpengine.spec.numeric.association import limit_of, unit_of
@@ -33,7 +34,11 @@ def measure_facts(plan: Plan, table: Columns, predicted: pd.Series[float]) -> li
                 whole = len(each.amounts) * unit_of(each, amount, on) * limit_of(each, on)  # of two: below 0, too
             if measure.kind != "sum" and 2 * width > MAX_WIDTH * whole:
                 facts.append(_("{what} **mostly noise**", what=what))
-            else:
-                within = number(float(f"{width:.2g}"), f",.{decimals_of(width)}f")
-                facts.append(_("{what} within **±{half_width}**", what=what, half_width=within))
+                continue
+            within = number(float(f"{width:.2g}"), f",.{decimals_of(width)}f")
+            fact = _("{what} within **±{half_width}**", what=what, half_width=within)
+            if measure.kind == "standard_deviation":
+                about = number(float(f"{mock_deviation(amount):.2g}"), ",.6g")
+                fact = _("{fact} if it is about {value} (more if it is smaller)", fact=fact, value=about)
+            facts.append(fact)
     return [_("In a group of typical size: {facts}.", facts="; ".join(facts))] if facts else []
