@@ -67,7 +67,8 @@ def mock_deviation(amount: Amount) -> float:
     >>> round(mock_deviation(Plan(dataset="demo", epsilon=1, columns=columns, tables=tables).amount("pay")))
     158
     """
-    cells = sum(part * _profile(amount, k) for k, part in enumerate(LATENT_CLASSES))[: amount.declared_size]
+    of_classes = np.stack([_profile(amount, k) for k in range(len(LATENT_CLASSES))])[:, : amount.declared_size]
+    cells = np.array(LATENT_CLASSES) @ of_classes
     _, middle, high = cells / cells.sum()
     return float(amount.high - amount.low) * math.sqrt(high - (middle / 2 + high) ** 2)
 
