@@ -71,8 +71,8 @@ def _of_numbers(plan: Plan, quantiles: Entry) -> list[Entry]:
     entries = [COUNT if len(plan.tallies) == 1 else COUNT_APART, *NUMBERS[estimator(plan)]]
     entries += [AMOUNTS] if plan.means(()) or plan.sums(()) else []
     entries += [quantiles] if any(plan.quantiles((), name) for name in plan.amounts(())) else []
-    sizes = {len(each.amounts) for each in plan.associations(())}
-    return [*entries, *([DEVIATIONS] if 1 in sizes else []), *([ASSOCIATIONS] if 2 in sizes else [])]
+    of_two = {each.of_two for each in plan.associations(())}
+    return [*entries, *([DEVIATIONS] if False in of_two else []), *([ASSOCIATIONS] if True in of_two else [])]
 
 
 def _example(table: str, half_width: float) -> dict[str, str]:

@@ -230,11 +230,11 @@ def _has_quantiles(plan: Plan) -> bool:
 
 
 def _has_deviations(plan: Plan) -> bool:
-    return any(len(each.amounts) == 1 for each in plan.associations(()))
+    return any(not each.of_two for each in plan.associations(()))
 
 
 def _has_pairs(plan: Plan) -> bool:
-    return any(len(each.amounts) == 2 for each in plan.associations(()))
+    return any(each.of_two for each in plan.associations(()))
 
 
 def _amount_sentences(plan: Plan, wording: Wording) -> list[str]:

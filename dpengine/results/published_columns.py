@@ -101,7 +101,7 @@ def measures(plan: Plan, table: Columns) -> list[Measure]:
         statistics += [Measure("sum", name)] if name in plan.sums(table) else []
         statistics += [Measure(each.kind, name) for each in plan.associations(table) if each.amounts == (name,)]
         statistics += [Measure("quantile", name, parts)] if (parts := plan.quantiles(table, name)) else []
-    pairs = (each for each in plan.associations(table) if len(each.amounts) == 2)
+    pairs = (each for each in plan.associations(table) if each.of_two)
     return statistics + [Measure(each.kind, each.of, on=each.on) for each in pairs]
 
 

@@ -214,7 +214,7 @@ def _titles(plan: Plan, table: Columns) -> dict[str, str]:
         heading = plan.column(one.amount).heading
         words = [f"Quantile {part:f}" for part in one.parts] or [one.kind.capitalize().replace("_", " ")]
         titles |= {name: f"{word} of {heading}" for name, word in zip(one.names, words, strict=True)}
-    for pair in (each for each in plan.associations(table) if len(each.amounts) == 2):
+    for pair in (each for each in plan.associations(table) if each.of_two):
         of, on = plan.column(pair.of).heading, plan.column(pair.on).heading
         titles[pair.column] = f"{pair.kind.capitalize()} of {of} {'on' if pair.kind == 'slope' else 'and'} {on}"
     return titles

@@ -48,9 +48,14 @@ class Association(NamedTuple):
         return f"{self.kind}_{self.of}{'_on' if self.kind == 'slope' else ''}_{self.on}"
 
     @property
+    def of_two(self) -> bool:
+        """Whether it is of two amounts, not the standard deviation of one."""
+        return self.of != self.on
+
+    @property
     def amounts(self) -> tuple[str, ...]:
         """The one amount, or the two."""
-        return (self.of,) if self.of == self.on else (self.of, self.on)
+        return (self.of, self.on) if self.of_two else (self.of,)
 
     @property
     def squared(self) -> tuple[str, ...]:
