@@ -23,7 +23,9 @@ __all__ = ["has_large_ranges", "is_sparse", "most_noise", "noise_in_a_table", "n
 
 MEASURE_ALL = 0.15  # as a fraction of all rows: noise in a table below which a model is no better (benchmarks/bank.py)
 MEASURE_ALL_OF_FEW = 0.25  # the same for pairs whose joint table could be written down
-MEASURE_ALL_BY_SUMS = 0.3  # the same for pairs that are sums of one measured table: they agree as they are
+# The same for pairs that are sums of one measured table, which agree as they are; and more, if the noise is at most so
+# many times that of independent columns that get all ε (benchmarks/one_table.py).
+MEASURE_ALL_BY_SUMS, AS_COLUMNS = 0.35, 1.25
 # The same for larger tables that are sums of one. More noise is worth it if the scale in a cell of that one is at most
 # so many times the root of its mean count, by which it would vary in a random sample (benchmarks/larger_tables.py).
 MEASURE_ALL_BY_LARGE_SUMS, AS_IN_SAMPLES_BY_SUMS = 0.5, 2.0
@@ -88,7 +90,7 @@ def most_noise(plan: Plan, tables: Sequence[Columns]) -> float:
     ring = needs_a_model(plan) or junction_order(tables) is None
     if ring and len(allocate_directly(plan)) == 1:
         if not _are_larger(tables):
-            return MEASURE_ALL_BY_SUMS
+            return max(MEASURE_ALL_BY_SUMS, AS_COLUMNS * _noise_of_columns(plan, tables))
         return max(MEASURE_ALL_BY_LARGE_SUMS, _noise_as_in_samples(plan, tables, AS_IN_SAMPLES_BY_SUMS))
     if needs_a_model(plan):
         if _are_larger(tables):
@@ -142,6 +144,16 @@ def _noise_as_in_samples(plan: Plan, tables: Sequence[Columns], times: float) ->
     return _noise(plan, tables, {columns: times * root for columns, root in roots.items()})
 
 
+def _noise_of_columns(plan: Plan, tables: Sequence[Columns]) -> float:
+    """Return the noise in a table of independent columns that share all ε, as a fraction of the rows.
+
+    Errors of the columns of a table add up like independent ones.
+    """
+    scale = len({*chain.from_iterable(tables)}) * plan.unit.rows / plan.for_tables
+    cells = math.fsum(math.hypot(*(plan.column(name).size for name in table)) for table in tables)
+    return cells * mean_absolute(scale) / (len(tables) * (plan.rows_about or ASSUMED_ROWS))
+
+
 def _measured(plan: Plan, tables: Sequence[Columns]) -> Sequence[Allocation]:
     """Return what direct allocation measures: the one table of which all are sums, or each of the tables."""
     measured = allocate_directly(plan)
@@ -151,12 +163,14 @@ def _measured(plan: Plan, tables: Sequence[Columns]) -> Sequence[Allocation]:
 def _noise(plan: Plan, tables: Sequence[Columns], scales: Mapping[Columns, float]) -> float:
     """Return the expected L1 noise per table, as a fraction of the rows, from the scales in measured tables.
 
-    If one table is measured of which these are sums, it is that of the sums, taken as normal.
+    If one table is measured of which these are sums, it is that of the sums, taken as normal; but no more than if the
+    noise of different cells never cancelled, as where hardly any is not 0.
     """
     if len(scales) == 1 < len(tables):
         ((columns, scale),) = scales.items()
         deviation = math.sqrt(2 / math.pi * variance(Fraction(scale)))
-        noise = math.fsum(math.sqrt(plan.cells(columns) * plan.cells(table)) for table in tables) * deviation
+        most = plan.cells(columns) * mean_absolute(scale)
+        noise = math.fsum(min(math.sqrt(plan.cells(columns) * plan.cells(table)) * deviation, most) for table in tables)
     else:
         noise = math.fsum(plan.cells(columns) * mean_absolute(scale) for columns, scale in scales.items())
     return noise / (len(tables) * (plan.rows_about or ASSUMED_ROWS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from functools import cached_property
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
@@ -103,7 +104,7 @@ class PublishedTable(Declared):
         paired = (name for each in self.associations for name in each.amounts)
         return tuple(dict.fromkeys((*self.mean, *self.sum, *self.quantiles, *paired)))
 
-    @property
+    @cached_property
     def associations(self) -> tuple[Association, ...]:
         """The published associations of amounts."""
         return (

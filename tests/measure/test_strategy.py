@@ -130,6 +130,14 @@ def test_auto_takes_a_model_of_pairs_that_close_a_ring_where_noise_is_clearly_to
         assert decide(measured).closed_form
 
 
+def test_noise_of_sums_is_no_more_than_that_of_their_cells() -> None:
+    """At ε = 12, one cell in 80,000 has noise: sums of 1,000 cells hardly ever add up two of these."""
+    plan = letters_plan([10] * 5, {"each": 2}, epsilon="12", rows_about=1_000)
+    assert decide(plan).allocations[0].columns == tuple("abcde")
+    of_cells = 10**5 / math.sinh(12) / 1_000
+    assert noise_in_a_table(plan, maximal(plan.supports)) == pytest.approx(of_cells)
+
+
 def test_auto_takes_a_model_of_larger_sums_of_one_table_where_noise_is_much() -> None:
     """The limit is half of the rows; or, if that is more, a scale of two roots of the mean count of the one table."""
     plan = letters_plan([8, 8, 6, 5], {"each": 3}, epsilon="0.01", rows_about=1_000_000)
@@ -258,9 +266,20 @@ def test_auto_takes_a_model_of_other_tables_where_noise_exceeds_all_rows(sizes: 
 
 
 def test_auto_takes_a_model_of_pairs_that_are_sums_of_one_table_where_noise_is_much() -> None:
-    sums = letters_plan([2, 2, 2], {"each": 2}, epsilon="0.02", rows_about=1000)
-    assert len(decide(sums.model_copy(update={"strategy": "direct"})).allocations) == 1
-    assert "noise of about 32 % of all rows" in decide(sums).why
+    """The limit is 0.35 of the rows; or, if that is more, 1.25 times the noise of columns that have all ε."""
+    many_values, two_values = (
+        letters_plan([size] * 4, {"each": 2}, epsilon="0.01", rows_about=1_000_000) for size in (4, 2)
+    )
+    of_columns = 1.25 * math.hypot(2, 2) * (4 / 0.01)  # in rows: four columns of two values, noise of scale 4/ε
+    of_sums = math.sqrt(2**4 * 2**2) * math.sqrt(2 / math.pi) * math.sqrt(2) / 0.01
+    assert of_sums < of_columns, "so however few the rows, these are measured"
+    assert decide(two_values.model_copy(update={"rows_about": 10})).closed_form
+    rows = noise_in_a_table(many_values, maximal(many_values.supports)) * 1_000_000 / 0.35
+    few, many = (many_values.model_copy(update={"rows_about": round(rows * part)}) for part in (0.98, 1.02))
+    assert decide(few).plan.strategy == "adaptive"
+    assert decide(many).closed_form
+    assert len(decide(many).allocations) == 1
+    assert "noise of about 36 % of all rows" in decide(few).why
     triple = letters_plan([2, 2, 2], [["a", "b", "c"]], epsilon="0.02", rows_about=1000)
     assert decide(triple).closed_form
 

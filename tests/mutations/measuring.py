@@ -1227,10 +1227,24 @@ FAULTS = [
         OF_STRATEGY + "::test_auto_takes_a_model_of_larger_sums_of_one_table_where_noise_is_much",
     ),
     Fault(
+        "pairs that are sums of one table are not compared with the noise of columns",
+        NOISE,
+        "return max(MEASURE_ALL_BY_SUMS, AS_COLUMNS * _noise_of_columns(plan, tables))",
+        "return MEASURE_ALL_BY_SUMS",
+        OF_STRATEGY + "::test_auto_takes_a_model_of_pairs_that_are_sums_of_one_table_where_noise_is_much",
+    ),
+    Fault(
+        "noise of sums is taken as normal where hardly any is not 0",
+        NOISE,
+        "min(math.sqrt(plan.cells(columns) * plan.cells(table)) * deviation, most) for table in tables",
+        "math.sqrt(plan.cells(columns) * plan.cells(table)) * deviation for table in tables",
+        OF_STRATEGY + "::test_noise_of_sums_is_no_more_than_that_of_their_cells",
+    ),
+    Fault(
         "larger sums of one table are judged as pairs are",
         NOISE,
-        "if not _are_larger(tables):\n            return MEASURE_ALL_BY_SUMS\n",
-        "if True:\n            return MEASURE_ALL_BY_SUMS\n",
+        "if not _are_larger(tables):\n            return max(MEASURE_ALL_BY_SUMS",
+        "if True:\n            return max(MEASURE_ALL_BY_SUMS",
         OF_STRATEGY + "::test_auto_takes_a_model_of_larger_sums_of_one_table_where_noise_is_much",
     ),
     Fault(
