@@ -14,9 +14,9 @@ from fractions import Fraction
 from numbers import Rational
 from typing import TypeAlias
 
-from dpengine.translation.catalogue import _, mark
+from dpengine.translation.catalogue import _, localised, mark
 
-__all__ = ["DecimalLike", "ExactLike", "decimal", "exact_number", "exact_text", "ratio_text", "rational"]
+__all__ = ["DecimalLike", "ExactLike", "decimal", "exact_number", "exact_text", "exactly", "ratio_text", "rational"]
 
 DecimalLike: TypeAlias = "int | float | str | Decimal"
 ExactLike: TypeAlias = "DecimalLike | Fraction"
@@ -124,6 +124,15 @@ def exact_text(number: Fraction | int) -> str:
     whole, rest = divmod(abs(number.numerator) * 10**places // number.denominator, 10**places)
     sign = "-" if number < 0 else ""
     return f"{sign}{whole}.{rest:0{places}}" if places else f"{sign}{whole}"
+
+
+def exactly(number: Fraction | int) -> str:
+    """Write the shortest exact text, with the decimal mark of the language.
+
+    >>> exactly(Fraction(1, 2))
+    '0.5'
+    """
+    return localised(exact_text(number))
 
 
 def ratio_text(number: Fraction | int) -> str:

@@ -112,7 +112,7 @@ def _published_table(release: PublishedTables, table: Sequence[str], within: Seq
     own = table_typed(plan, table)
     if not set(within) < set(own):
         raise ReleaseError(_("percentages are within some columns of the table, and not within all of them"))
-    if (plan.tallies[plan.tally_of(own)].cells or 1) > 1:
+    if (plan.tally_with(own).cells or 1) > 1:
         raise ReleaseError(_("a person may be counted in several cells of this table, so they are no parts of a whole"))
     return own
 

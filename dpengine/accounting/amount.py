@@ -10,8 +10,8 @@ import sqlalchemy as sa
 
 from dpengine.accounting.entry import Resemblance
 from dpengine.errors import BudgetError
-from dpengine.exact import ExactLike, exact_text, rational
-from dpengine.translation.catalogue import _, localised, mark, number
+from dpengine.exact import ExactLike, exactly, rational
+from dpengine.translation.catalogue import _, mark, number
 
 __all__ = ["check_texts", "over_cap", "read_amount", "total"]
 
@@ -59,9 +59,7 @@ def over_cap(
 
     `others` names the datasets that share its budget, and `alike` the earlier charges that the new data resembles.
     """
-    requested, before, most, left = (
-        localised(exact_text(each)) for each in (epsilon, spent, cap, max(cap - spent, Fraction(0)))
-    )
+    requested, before, most, left = (exactly(each) for each in (epsilon, spent, cap, max(cap - spent, Fraction(0))))
     sentences = [
         _(
             "The budget of dataset {dataset!r} does not allow this: asked ε = {asked}, "

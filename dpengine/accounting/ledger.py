@@ -37,8 +37,8 @@ from dpengine.accounting.entry import Charge, Entry, Outcome, Resemblance, same_
 from dpengine.accounting.ledger_access import LedgerAccess
 from dpengine.accounting.sketch import Sketch
 from dpengine.errors import BudgetError, LedgerError
-from dpengine.exact import exact_text, ratio_text
-from dpengine.translation.catalogue import _, localised, mark
+from dpengine.exact import exactly, ratio_text
+from dpengine.translation.catalogue import _, mark
 
 __all__ = ["Ledger"]
 
@@ -215,7 +215,7 @@ class Ledger(LedgerAccess):
             raise BudgetError(  # what they spent may depend on what they drew, so it is not said
                 _("The mechanisms did not spend exactly ε = {epsilon}, which was to be charged. Nothing was recorded, "
                   "and nothing is shown. This is a fault of the program: please report it.",
-                  epsilon=localised(exact_text(epsilon)))
+                  epsilon=exactly(epsilon))
             )  # fmt: skip
         sealed = recognition.sealed(self._key, outcome.release_id, charge.sketch)
         check_texts(**_texts(charge), release_id=outcome.release_id, created=outcome.created)

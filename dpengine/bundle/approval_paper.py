@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from dpengine.accounting.approval.request import Request, plan_digest
 from dpengine.accounting.entry import Entry
 from dpengine.bundle.report import about, promise, provenance, templates
-from dpengine.exact import exact_text
+from dpengine.exact import exactly
 from dpengine.measure.strategy import decide
 from dpengine.results.published_columns import measures
 from dpengine.results.spans import decimals_of
 from dpengine.spec.counted_wording import counted_how
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import headings_of, name_of, people
-from dpengine.translation.catalogue import day, localised, number
+from dpengine.translation.catalogue import day, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,9 +52,9 @@ def approval_paper(plan: Plan, expected: pd.DataFrame, budget: Budget, request: 
     page = about(of) | promise(of) | {
         "dataset": plan.dataset,
         "request": request and _sent(request),
-        "epsilon": _exact(plan.epsilon),
-        "spent": _exact(budget.spent),
-        "left": None if left is None else _exact(left if too_much else left - plan.epsilon),
+        "epsilon": exactly(plan.epsilon),
+        "spent": exactly(budget.spent),
+        "left": None if left is None else exactly(left if too_much else left - plan.epsilon),
         "too_much": too_much,
         "earlier": [*map(_entry, budget.history[: -MAX_EARLIER - 1 : -1])],
         "more_earlier": max(0, len(budget.history) - MAX_EARLIER),
@@ -68,10 +68,6 @@ def approval_paper(plan: Plan, expected: pd.DataFrame, budget: Budget, request: 
     return templates().get_template("approval.html.j2").render(page).encode()
 
 
-def _exact(epsilon: Fraction) -> str:
-    return localised(exact_text(epsilon))
-
-
 def _sent(request: Request) -> dict[str, Any]:
     return {
         "id": request.request_id,
@@ -83,7 +79,7 @@ def _sent(request: Request) -> dict[str, Any]:
 
 
 def _entry(entry: Entry) -> tuple[str, str, str]:
-    return day(entry.created[:10]), entry.title or entry.summary, _exact(entry.epsilon)
+    return day(entry.created[:10]), entry.title or entry.summary, exactly(entry.epsilon)
 
 
 def _measures(plan: Plan, expected: pd.DataFrame) -> dict[str, str]:

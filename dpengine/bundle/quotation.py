@@ -9,7 +9,7 @@ from dpengine.array_types import Columns
 from dpengine.charts.cells import CellsOfTable
 from dpengine.charts.drawable import Drawable
 from dpengine.charts.forms import makes_spans
-from dpengine.exact import exact_text
+from dpengine.exact import exactly
 from dpengine.results.published_columns import Measure
 from dpengine.results.spans import MAX_WIDTH, decimals_of
 from dpengine.spec.counted_wording import counted_noun
@@ -19,7 +19,7 @@ from dpengine.spec.numeric.number import Number
 from dpengine.spec.plan import Plan
 from dpengine.spec.time_column import HOURS, Time
 from dpengine.spec.wording import capitalised, shown_labels
-from dpengine.translation.catalogue import _, day, localised, mark, number, some_of
+from dpengine.translation.catalogue import _, day, mark, number, some_of
 
 __all__ = ["citation", "quotation", "quotation_of_several", "release_in_words"]
 
@@ -229,7 +229,7 @@ def citation(plan: Plan, manifest: Mapping[str, Any]) -> str:
         "{by}{title}. Published with differential privacy (ε = {epsilon}) on {day}, release {id}.",
         by=by,
         title=plan.title or plan.dataset,
-        epsilon=localised(exact_text(plan.epsilon)),
+        epsilon=exactly(plan.epsilon),
         day=day(manifest["created"][:10]),
         id=manifest["release_id"],
     )

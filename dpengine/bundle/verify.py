@@ -242,7 +242,7 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
     if not is_stated(checked.strategy, plan):
         wrong.append("strategy")
     files = [
-        (list(table), file, plan.cells(table), plan.tallies[plan.tally_of(table)].cells)
+        (list(table), file, plan.cells(table), plan.tally_with(table).cells)
         for table, file in table_files(plan, checked.schema_version).items()
     ]
     if [(entry.columns, entry.file, entry.cells, entry.cells_per_person) for entry in checked.tables] != files:

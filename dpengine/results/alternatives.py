@@ -147,7 +147,7 @@ def rows_beyond_noise(plan: Plan, tables: Sequence[Columns], known: dict[Columns
 
 def _cells_by_rows_for_one(plan: Plan, table: Columns) -> Ints:
     """Count cells of the mock `table` by the logarithm of the number of rows of which they have one."""
-    about = plan.tallies[plan.tally_of(table)].plan.rows_about or ASSUMED_ROWS
+    about = plan.tally_with(table).plan.rows_about or ASSUMED_ROWS
     rows = mock_rows(plan, table)[listed_cells(plan, table)]
     decades = np.log10(about / np.maximum(rows.ravel(), 1e-12))
     return np.bincount(np.maximum(0, np.rint(PER_DECADE * decades)).astype(np.int64))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dpengine.array_types import Columns
-from dpengine.exact import exact_text
+from dpengine.exact import exactly
 from dpengine.spec.domain import Number
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import name_of
-from dpengine.translation.catalogue import _, localised, mark, number, plural
+from dpengine.translation.catalogue import _, mark, number, plural
 
 __all__ = [
     "counted_how", "counted_noun", "found_in_words", "noun", "persons_counted", "rows_counted", "unit_in_words",
@@ -24,7 +24,7 @@ def noun(plan: Plan, table: Columns = ()) -> str:
     >>> noun(plan)
     'visits'
     """
-    tally = plan.tallies[plan.tally_of(table)]
+    tally = plan.tally_with(table)
     if tally.bound > 1 and tally.cells is None:
         return plan.nouns.rows or _("rows")
     rows = plan.nouns.rows if plan.unit.id is None else ""
@@ -55,7 +55,7 @@ def counted_how(plan: Plan, table: Columns) -> str:
     >>> counted_how(plan, ("a",))
     'people, each in at most 2 cells'
     """
-    tally = plan.tallies[plan.tally_of(table)]
+    tally = plan.tally_with(table)
     if not table or not plan.tallied:
         return ""
     if (cells := tally.cells) is None:
@@ -140,8 +140,8 @@ def found_in_words(plan: Plan) -> str:
     return _(
         "Of this, {shares} pays for finding cells, and {rest} for the tables. Until cells are found, errors are "
         "predicted for {assumed}; a release may find fewer.",
-        shares=" + ".join(f"{localised(exact_text(plan.epsilon * each.share))} ({each.name})" for each in columns),
-        rest=localised(exact_text(plan.for_tables)),
+        shares=" + ".join(f"{exactly(plan.epsilon * each.share)} ({each.name})" for each in columns),
+        rest=exactly(plan.for_tables),
         assumed=", ".join(assumed),
     )
 

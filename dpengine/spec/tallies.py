@@ -79,6 +79,10 @@ class WithTallies:
             return self._tally_by_table.get(names, 0)
         return next((k for one, k in self._tally_by_table.items() if names <= one), 0)
 
+    def tally_with(self, table: Iterable[str]) -> Tally:
+        """Return the tally that counts `table`, as `tally_of` says."""
+        return self.tallies[self.tally_of(table)]
+
     @cached_property
     def _tally_by_table(self) -> dict[frozenset[str], int]:
         return {frozenset(one): k for k, each in enumerate(self._tallies) for one in each.plan.marginals}

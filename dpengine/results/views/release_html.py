@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Columns
-from dpengine.exact import exact_text
+from dpengine.exact import exactly
 from dpengine.notebook import fragment, intervals
 from dpengine.notebook.intervals import Interval
 from dpengine.results.published_columns import ENDS, NUMBERS, number_columns
 from dpengine.spec.counted_wording import noun, unit_in_words
 from dpengine.spec.wording import name_of, people
-from dpengine.translation.catalogue import _, localised, number
+from dpengine.translation.catalogue import _, number
 
 if TYPE_CHECKING:
     from dpengine.results.views.published import PublishedTables
@@ -72,7 +72,7 @@ def _facts(published: PublishedTables) -> list[str]:
     plan, total = published.plan, published.numbers(())
     count, low, high = (number(int(total[name][0])) for name in ("count", "low", "high"))
     return [
-        f"ε = {localised(exact_text(plan.epsilon))}",
+        f"ε = {exactly(plan.epsilon)}",
         _("protected: {unit}", unit=unit_in_words(plan)),
         _("{what} in all: {count} (95 %: {low} to {high})", what=noun(plan), count=count, low=low, high=high),
     ]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
-from dpengine.exact import ExactLike, exact_text, rational
+from dpengine.exact import ExactLike, exact_text, exactly, rational
 from dpengine.spec.declared import Declared
 from dpengine.spec.domain import Amount, Column
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.query.condition import Condition
-from dpengine.translation.catalogue import _, localised, number
+from dpengine.translation.catalogue import _, number
 
 __all__ = [
     "MAX_CANDIDATES", "Count", "Mean", "Mode", "Proportion", "Quantile", "Statistic", "Sum", "Variance",
@@ -136,5 +136,5 @@ def quantile_name(level: Fraction) -> str:
         return _("median")
     percent = 100 * level
     if 10**4 % percent.denominator == 0:
-        return _("{percent} % quantile", percent=localised(exact_text(percent)))
+        return _("{percent} % quantile", percent=exactly(percent))
     return _("{level} quantile", level=level)

@@ -161,7 +161,7 @@ def _in_words(
 ) -> str:  # fmt: skip
     """Return the number with its interval; raise `ReleaseError` if it cannot be had of several cells."""
     plan, since = release.plan, more.get("since")
-    tally = plan.tallies[plan.tally_of(table)].plan  # which names what its tables count
+    tally = plan.tally_with(table).plan  # which names what its tables count
     single = all(len(where.get(name, ())) == 1 for name in table) and not more
     measure, place = (None, 0) if isinstance(number, str) else number
     if single:

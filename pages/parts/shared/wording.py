@@ -11,7 +11,7 @@ from unicodedata import bidirectional
 import pandas as pd
 
 from dpengine.charts.style import middle
-from dpengine.exact import exact_text
+from dpengine.exact import exactly
 from dpengine.spec.counted_wording import noun
 from dpengine.spec.numeric.bin_words import GROUPED_FROM
 from dpengine.spec.plan import Plan
@@ -77,15 +77,6 @@ def bullets(lines: Iterable[str]) -> str:
     - \\*b\\*
     """
     return "\n".join(f"- {plain(line)}" for line in lines)
-
-
-def exactly(value: Fraction) -> str:
-    """Write an ε exactly, with the decimal mark of the page's language.
-
-    >>> exactly(Fraction(1, 2))
-    '0.5'
-    """
-    return localised(exact_text(value))
 
 
 def plain_name(name: str) -> str:

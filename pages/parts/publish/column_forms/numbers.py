@@ -11,13 +11,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpengine.errors import PlanError
-from dpengine.exact import exact_text
+from dpengine.exact import exactly
 from dpengine.spec import notation
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.domain import Number
 from dpengine.spec.numeric.edges import equal_edges
 from dpengine.spec.plan import exact_epsilon
-from dpengine.translation.catalogue import _, localised, mark, number, plural
+from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.publish.column_forms.boxes import ask_texts, fill_in_button, filling_popover, key_for
 from pages.parts.publish.tables.levels_box import ask_levels
 from pages.parts.shared.typed_numbers import decimal
@@ -126,7 +126,7 @@ def _price_in_words(column: Number) -> str:
         epsilon = exact_epsilon(visit().entries.epsilon) * column.share
     except ValueError:
         return text
-    return text + " " + _("At the ε that is entered, finding them takes {part}.", part=localised(exact_text(epsilon)))
+    return text + " " + _("At the ε that is entered, finding them takes {part}.", part=exactly(epsilon))
 
 
 def ask_amount(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
