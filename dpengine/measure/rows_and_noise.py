@@ -23,9 +23,10 @@ __all__ = ["has_large_ranges", "is_sparse", "most_noise", "noise_in_a_table", "n
 
 MEASURE_ALL = 0.15  # as a fraction of all rows: noise in a table below which a model is no better (benchmarks/bank.py)
 MEASURE_ALL_OF_FEW = 0.25  # the same for pairs whose joint table could be written down
-# The same for pairs that are sums of one measured table, which agree as they are; and more, if the noise is at most so
-# many times that of independent columns that get all ε (benchmarks/one_table.py).
-MEASURE_ALL_BY_SUMS, AS_COLUMNS = 0.35, 1.25
+# The same for pairs that are sums of one measured table, which agree as they are, at small ε, and how much more for each
+# ε of a row; and more, if the noise is at most so many times that of independent columns that get all ε
+# (benchmarks/one_table.py).
+MEASURE_ALL_BY_SUMS, MORE_SUMS_BY_EPSILON, AS_COLUMNS = 0.35, 0.05, 1.25
 # The same for larger tables that are sums of one. More noise is worth it if the scale in a cell of that one is at most
 # so many times the root of its mean count, by which it would vary in a random sample (benchmarks/larger_tables.py).
 MEASURE_ALL_BY_LARGE_SUMS, AS_IN_SAMPLES_BY_SUMS = 0.5, 2.0
@@ -90,7 +91,8 @@ def most_noise(plan: Plan, tables: Sequence[Columns]) -> float:
     ring = needs_a_model(plan) or junction_order(tables) is None
     if ring and len(allocate_directly(plan)) == 1:
         if not _are_larger(tables):
-            return max(MEASURE_ALL_BY_SUMS, AS_COLUMNS * _noise_of_columns(plan, tables))
+            alone = AS_COLUMNS * _noise_of_columns(plan, tables)
+            return max(MEASURE_ALL_BY_SUMS + MORE_SUMS_BY_EPSILON * per_row, alone)
         return max(MEASURE_ALL_BY_LARGE_SUMS, _noise_as_in_samples(plan, tables, AS_IN_SAMPLES_BY_SUMS))
     if needs_a_model(plan):
         if _are_larger(tables):

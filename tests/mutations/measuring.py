@@ -1229,8 +1229,8 @@ FAULTS = [
     Fault(
         "pairs that are sums of one table are not compared with the noise of columns",
         NOISE,
-        "return max(MEASURE_ALL_BY_SUMS, AS_COLUMNS * _noise_of_columns(plan, tables))",
-        "return MEASURE_ALL_BY_SUMS",
+        "return max(MEASURE_ALL_BY_SUMS + MORE_SUMS_BY_EPSILON * per_row, alone)",
+        "return MEASURE_ALL_BY_SUMS + MORE_SUMS_BY_EPSILON * per_row",
         OF_STRATEGY + "::test_auto_takes_a_model_of_pairs_that_are_sums_of_one_table_where_noise_is_much",
     ),
     Fault(
@@ -1243,8 +1243,8 @@ FAULTS = [
     Fault(
         "larger sums of one table are judged as pairs are",
         NOISE,
-        "if not _are_larger(tables):\n            return max(MEASURE_ALL_BY_SUMS",
-        "if True:\n            return max(MEASURE_ALL_BY_SUMS",
+        "if not _are_larger(tables):\n            alone",
+        "if True:\n            alone",
         OF_STRATEGY + "::test_auto_takes_a_model_of_larger_sums_of_one_table_where_noise_is_much",
     ),
     Fault(
