@@ -24,8 +24,9 @@ __all__ = ["has_large_ranges", "is_sparse", "most_noise", "noise_in_a_table", "n
 MEASURE_ALL = 0.15  # as a fraction of all rows: noise in a table below which a model is no better (benchmarks/bank.py)
 MEASURE_ALL_OF_FEW = 0.25  # the same for pairs whose joint table could be written down
 # The same for pairs that are sums of one measured table, which agree as they are, at small ε; how much more for each ε
-# of a row; and more, if noise is at most so many times that of independent columns with all ε (benchmarks/one_table.py).
-MEASURE_ALL_BY_SUMS, MORE_SUMS_BY_EPSILON, AS_COLUMNS = 0.35, 0.05, 1.25
+# of a row; and more, if noise is at most so many times that of independent columns that get all ε
+# (benchmarks/one_table.py).
+MEASURE_ALL_BY_SUMS, MORE_SUMS_BY_EPSILON, AS_COLUMNS = 0.3, 0.06, 1.25
 # The same for larger tables that are sums of one. More noise is worth it if the scale in a cell of that one is at most
 # so many times the root of its mean count, by which it would vary in a random sample (benchmarks/larger_tables.py).
 MEASURE_ALL_BY_LARGE_SUMS, AS_IN_SAMPLES_BY_SUMS = 0.5, 2.0
