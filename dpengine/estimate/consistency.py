@@ -56,7 +56,10 @@ RAKING_SWEEPS = 10  # of one table to its single columns
 JOINT_SWEEPS = 12  # of a joint table, at least; with many cells, moves come nearer than more sweeps
 MIN_SCALE = 0.8  # standard deviation of noise: below it most noise is 0, and a model hardly improves a cell
 MAX_CELLS, MAX_DEVIATION = 2**14, 8.0  # of all columns together, and of noise: up to these, rows follow `_noise`
-AS_MEASURED = 2.0  # deviation up to which they follow the measured counts themselves, not the fitted ones
+AS_MEASURED, AS_FITTED = (
+    1.0,
+    1.7,
+)  # deviations up to which they follow the measured counts, and from which the fitted ones
 MAX_FITTED = 2**25  # cells of a joint table × tables: beyond it pairs are as near, in a tenth of the time
 MUCH_NOISE = 1.0  # of all people, in a table on average: beyond it pairs are nearer (benchmarks/larger_tables.py)
 FEW_TABLES = 20  # measured: so many are also fitted by how unequal their counts are, which takes longer
@@ -252,8 +255,9 @@ def _noise(
 ) -> dict[Columns, tuple[Floats, float]]:
     """Return the non-negative counts of each column and pair that rows should follow, and the deviation of the noise.
 
-    With hardly any noise, they are the measured ones, of which many are exact; otherwise, those of the model. Empty if
-    any two columns were not measured together, if there are many cells, or if noise is wide.
+    With hardly any noise, they are the measured ones, of which many are exact; with more, those of the model; between
+    these, a mean of both. Empty if any two columns were not measured together, if there are many cells, or if noise is
+    wide.
     """
     pairs = [*combinations(single, 2)]
     measured = [{*columns} for columns in squares.measured]
@@ -267,8 +271,8 @@ def _noise(
         return {}
     values: dict[Columns, Floats] = {(name,): single[name] for name in single}
     values |= {pair: project(estimate(pair), model.total) for pair in pairs}
-    if widest > AS_MEASURED:
-        values = {table: model.table(table) for table in values}
+    part = min(1.0, max(0.0, (AS_FITTED - widest) / (AS_FITTED - AS_MEASURED)))
+    values = {table: part * counts + (1 - part) * model.table(table) for table, counts in values.items()}
     return {table: (values[table], deviation) for table, deviation in deviations.items()}
 
 

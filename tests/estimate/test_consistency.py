@@ -329,13 +329,19 @@ def test_a_ring_with_hardly_any_noise_keeps_its_columns_and_one_of_a_single_valu
         assert np.isfinite(model.table(("a", "b"))).all()
 
 
-@pytest.mark.parametrize(("epsilon", "measured"), [("3", False), ("6", True)])
-def test_rows_follow_measured_pairs_only_if_most_noise_is_none(epsilon: str, *, measured: bool) -> None:
+@pytest.mark.parametrize(("epsilon", "kind"), [("3", "fitted"), ("6", "both"), ("9", "measured")])
+def test_rows_follow_measured_pairs_the_more_of_their_noise_is_none(epsilon: str, kind: str) -> None:
+    """Up to a deviation of 1, they follow these alone, from 1.7 on the fitted ones, and a mean of both between."""
     squares, exact, values = ring_of_pairs(5_000, epsilon, seed=4)
     model = make_consistent(squares, values)
     assert isinstance(model, Pairwise)
+    deviation = math.sqrt(max(map(squares.variance, exact)))
+    part = min(1, max(0, (1.7 - deviation) / 0.7))
+    assert {0: "fitted", 1: "measured"}.get(part, "both") == kind
+    estimate = squares.estimator(values)
     for pair in exact:
-        assert np.array_equal(model.noise[pair][0], model.table(pair)) != measured
+        wanted = part * project(estimate(pair), model.total) + (1 - part) * model.table(pair)
+        assert np.allclose(model.noise[pair][0], wanted)
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1"])

@@ -1262,6 +1262,13 @@ FAULTS = [
         OF_CONSISTENCY + "::test_larger_tables_in_a_ring_follow_their_pairs_and_agree",
     ),
     Fault(
+        "rows follow measured pairs however wide their noise is",
+        CONSISTENCY,
+        "part = min(1.0, max(0.0, (AS_FITTED - widest) / (AS_FITTED - AS_MEASURED)))",
+        "part = 1.0",
+        "tests/estimate/test_consistency.py::test_rows_follow_measured_pairs_the_more_of_their_noise_is_none",
+    ),
+    Fault(
         "larger tables in a ring are not shrunk",
         CONSISTENCY,
         "shrink(noisy, model.table(columns), scale) if scale >= MIN_SCALE else noisy",
