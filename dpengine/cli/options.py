@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "OUTPUT", "PATH", "LedgerPart", "announce_new", "check_address", "check_output", "json_option", "ledger_option",
     "open_ledger", "option", "part_options", "read_file", "reading_options", "shown_address",
+    "warn_of_order",
 ]  # fmt: skip
 
 Value = TypeVar("Value")
@@ -105,6 +106,13 @@ def read_file(bundle: Path) -> Published:
     except ReleaseError as refused:
         named = [Fault((bundle.name, *fault.path), fault.text) for fault in refused.faults]
         raise ReleaseError(named) from None
+
+
+def warn_of_order(earlier: Published, later: Published) -> None:
+    """Warn if the release that is taken for the earlier one was published later: every change then has a wrong sign."""
+    days = [each.manifest["created"] for each in (earlier, later)]
+    if days[0] > days[1]:
+        warn("the release that is taken for the earlier one was published later than the other: are they swapped?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,6 +154,12 @@ def show_run(name: str, chosen: Market, epsilons: list[Fraction], rule: str, del
         st.caption(_("New draws each time; the table stays the same."), width="content")
     with st.container(key="private-learners" if private else "learners"):
         list_learners(runs, shape)
+    st.caption(
+        _(
+            "*Follow the leader* does well where one expert is soon clearly the best. But its regret has no bound: "
+            "whoever knows its rule can make it lose every round. And it protects no round: each pick shows who leads."
+        )
+    )
     column = st.column_config.NumberColumn
     columns = {each: column(named(each), format="%.4f") for each in rows.columns[1:]}
     columns["round"] = column(_(chosen.round), format="%,d")

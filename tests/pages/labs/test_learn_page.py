@@ -55,6 +55,11 @@ def test_every_learner_is_drawn_and_listed() -> None:
     assert shown.loc["follow the leader", "eta"] == "—"
 
 
+def test_why_nobody_follows_the_leader_is_said_below_its_small_regret() -> None:
+    captions = [each.value for each in page().caption]
+    assert any("it protects no round" in each for each in captions)
+
+
 def test_what_epsilon_costs_is_the_expectation_over_all_draws() -> None:
     at = page()
     steps = on_grid(simulated_market().losses)
