@@ -261,6 +261,10 @@ def test_the_format_of_dates_is_asked_and_can_be_checked(clinic: AppTest) -> Non
     boxes[0].set_value(date(2024, 2, 1)).run()
     clinic.date_input[1].set_value(date(2024, 2, 29)).run()
     assert "say how its dates are written" in texts(clinic)
+    labelled(clinic.button, "Read visit_date as written like 31/12/2024").click().run()
+    assert visit_of(clinic).entries.declared["visit_date"]["format"] == "%d/%m/%Y"
+    assert labelled(clinic.selectbox, "2024 is written").value == "%d/%m/%Y"
+    assert "say how its dates are written" not in texts(clinic)
     clinic.session_state[visit_of(clinic).key("fit")] = True  # the popover is open
     labelled(clinic.selectbox, "2024 is written").set_value("%m/%d/%Y").run()
     labelled(clinic.button, "real data").click().run()
