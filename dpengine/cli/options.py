@@ -59,7 +59,7 @@ def _read_answers(_context: click.Context, _option: click.Parameter, lines: tupl
         raise click.BadParameter(str(error)) from None
 
 
-OF_FILE = ("encoding", "delimiter", "sheet", "skip_rows", "skip_last", "frequency", "answers")
+OF_FILE = ("encoding", "delimiter", "sheet", "skip_rows", "skip_last", "number_names", "frequency", "answers")
 READING = (
     click.option("--encoding", help="Text encoding, if it is not UTF-8."),
     click.option("--delimiter", help="Separator of cells, if the header does not show it."),
@@ -80,6 +80,7 @@ READING = (
         callback=_read_answers,
         help="Possible answers in a column with several of them in a cell; each becomes a column of yes and no.",
     ),
+    click.option("--number-names", is_flag=True, help="Number columns of the same name: age, age (2), …"),
     click.option("--no-names", is_flag=True, help="No row holds names: call the columns column_1, column_2, …"),
 )
 

@@ -59,6 +59,7 @@ def open_table(
     skip_rows: int = 0,
     names_given: bool = True,
     skip_last: int = 0,
+    number_names: bool = False,
     frequency: str | None = None,
     answers: Mapping[str, Sequence[str]] | None = None,
 ) -> Table:
@@ -87,6 +88,9 @@ def open_table(
     skip_last
         Of a text file or a workbook: how many lines or rows at its end, such as a total or a note, are below the table.
         Say so only of rows that stand for nobody: they are left out before anything is counted, and are not protected.
+    number_names
+        Of a text file or a workbook: whether columns of the same name are numbered in their order, such as *age* and
+        *age (2)*. Otherwise they are refused.
     frequency
         The column that says how many people a row stands for, if the table is summed up already. Each row counts as
         often as it says, and the column is none of the table's.
@@ -100,7 +104,9 @@ def open_table(
 
     Raises `TableError` if the source cannot be read, with advice.
     """
-    options = ReadOptions(encoding, delimiter, sheet, table, name, in_full, skip_rows, names_given, skip_last)
+    options = ReadOptions(
+        encoding, delimiter, sheet, table, name, in_full, skip_rows, names_given, skip_last, number_names
+    )
     if not isinstance(source, str | Path):
         options.check_for("")
     if is_ibis(source) and remote.can_count(source):

@@ -17,9 +17,14 @@ __all__ = ["PLAINLY", "add_answers", "ask", "differ", "in_words", "kept", "leave
 
 PLAINLY: dict[str, Any] = {
     "encoding": None, "delimiter": None, "sheet": None, "skip_rows": 0, "skip_last": 0, "names_given": True,
-    "frequency": None, "answers": None,
+    "number_names": False, "frequency": None, "answers": None,
 }  # fmt: skip
-KEPT = ("sheet", "skip_rows", "skip_last")  # options that also fit a file that comes in place of one like it
+KEPT = (
+    "sheet",
+    "skip_rows",
+    "skip_last",
+    "number_names",
+)  # options that also fit a file that comes in place of one like it
 
 
 def ask() -> dict[str, Any]:
@@ -50,9 +55,11 @@ def ask() -> dict[str, Any]:
         )  # fmt: skip
         no_row = _("No row holds names: the first one is a row of the table")
         no_names = st.checkbox(no_row, key=_key("no_names"))
+        number_names = st.checkbox(_("Number columns of the same name"), key=_key("number_names"))
     return {
         "encoding": encoding, "delimiter": delimiter, "sheet": sheet, "skip_rows": int(skip_rows),
-        "skip_last": int(skip_last), "names_given": not no_names, "frequency": frequency.strip() or None,
+        "skip_last": int(skip_last), "names_given": not no_names, "number_names": number_names,
+        "frequency": frequency.strip() or None,
         "answers": _read(answers),
     }  # fmt: skip
 
@@ -81,7 +88,7 @@ def _keep_from_open_table() -> None:
                 st.session_state.setdefault(_key(name), value)
             here.keep("kept", question, "first")
         case "unlike":
-            st.session_state.update({_key(name): PLAINLY[name] or "" if name == "sheet" else 0 for name in wanted})
+            st.session_state.update({_key(name): "" if name == "sheet" else PLAINLY[name] for name in wanted})
             here.keep("kept", question, "dropped")
 
 
@@ -105,6 +112,7 @@ def in_words(options: dict[str, Any]) -> str:
                             options.get("skip_rows", 0)),
         "skip_last": plural("{n} row below the table left out", "{n} rows below the table left out",
                             options.get("skip_last", 0)),
+        "number_names": _("columns of the same name numbered"),
     }  # fmt: skip
     return ", ".join(words[name] for name in options)
 
