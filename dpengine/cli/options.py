@@ -59,7 +59,18 @@ def _read_answers(_context: click.Context, _option: click.Parameter, lines: tupl
         raise click.BadParameter(str(error)) from None
 
 
-OF_FILE = ("encoding", "delimiter", "sheet", "skip_rows", "skip_last", "number_names", "frequency", "answers")
+def _read_names(_context: click.Context, _option: click.Parameter, lines: tuple[str, ...]) -> Any:
+    if not lines:
+        return None
+    from dpengine.sources.renaming import read_names
+
+    try:
+        return read_names(lines)
+    except TableError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+OF_FILE = ("encoding", "delimiter", "sheet", "skip_rows", "skip_last", "number_names", "rename", "frequency", "answers")
 READING = (
     click.option("--encoding", help="Text encoding, if it is not UTF-8."),
     click.option("--delimiter", help="Separator of cells, if the header does not show it."),
@@ -69,6 +80,13 @@ READING = (
     ),
     click.option(
         "--skip-last", type=click.IntRange(0), default=0, help="Rows at the end that stand for nobody, such as a total."
+    ),
+    click.option(
+        "--rename",
+        multiple=True,
+        metavar="OLD=NEW",
+        callback=_read_names,
+        help="New name of a column, where a plan knows it under another one than TABLE.",
     ),
     click.option(
         "--frequency", metavar="COLUMN", help="Column that says how many people each row stands for, in a summary."

@@ -15,7 +15,7 @@ from dpengine.sources.open import sheet_names
 from dpengine.sources.read_options import EXCEL
 from dpengine.sources.table import Table
 from dpengine.translation.catalogue import _, language, mark, plural
-from pages.parts.publish import reading_options, table_questions
+from pages.parts.publish import reading_options, renamed_columns, table_questions
 from pages.parts.publish.reading_options import PLAINLY
 from pages.parts.server import connections, lifespan, session_resources, uploads
 from pages.parts.server.jobs import Progress, Stopped
@@ -34,6 +34,7 @@ __all__ = ["choose_table", "summary"]
 def choose_table() -> None:
     """Show the drop zone, the options for reading a file, the operator's databases and the two samples."""
     saved_draft.show_what_waits()
+    renamed_columns.ask()
     if is_demo():
         st.caption(_("This demonstration takes no files: choose one of its public samples."))
         show_samples("sample")
@@ -159,6 +160,7 @@ def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
     question = (source.token, *how.values())
     st.caption(_("If it then has other columns, a new plan begins."))
     clicked = st.button(_("Read the file again"), key=visit().key("read-again"), icon=":material/refresh:")
+    clicked |= bool(visit().recall("read-at-once", visit().key("file")))
     if not clicked and background_read.job_for("file", question) is None:
         return
     table = _opened("file", lambda: open_table(path, name=source.name, in_full=True, **how), question=question)
