@@ -105,6 +105,17 @@ def test_cells_that_a_release_finds_are_said_to_be_found_and_by_no_choice_of_a_s
     assert declared(page, "region")["values"] == "found"
 
 
+def test_values_that_were_seen_in_the_data_stay_so_when_another_is_typed(page: AppTest) -> None:
+    here = visit_of(page)
+    seen = here.entries.declared["region"] | {"values": ["North"], "source": "confirmed"}
+    here.refresh(here.entries.with_(declared=here.entries.declared | {"region": seen}))
+    page.run()
+    edit(page, {"region": {CELLS: "North, South"}})
+    assert (declared(page, "region")["values"], declared(page, "region")["source"]) == (["North", "South"], "confirmed")
+    edit(page, {"region": {CELLS: "East, West"}})
+    assert declared(page, "region")["source"] == "typed", "none of these was taken from the data"
+
+
 def test_one_suggestion_is_confirmed_by_its_tick_or_by_the_source(page: AppTest) -> None:
     edit(page, {"age": {CONFIRMED: True}, "smoker": {SOURCE: "a codebook"}})
     assert grid(page)[STATE]["age"] == "✓ 7 cells"

@@ -45,6 +45,16 @@ def choose(page: AppTest, *columns: str) -> AppTest:
     return go_on(page)
 
 
+def test_what_a_person_types_over_a_standard_list_is_no_longer_one(clinic: AppTest) -> None:
+    choose(clinic, "age")
+    assert visit_of(clinic).entries.declared["age"]["source"] == "standard"
+    labelled(clinic.text_input, "Edges").set_value("0, 20, 40").run()
+    assert visit_of(clinic).entries.declared["age"]["source"] == "typed"
+    assert labelled(clinic.selectbox, "How you know").value == "typed"
+    labelled(clinic.selectbox, "How you know").set_value("codebook").run()
+    assert visit_of(clinic).entries.declared["age"]["source"] == "codebook", "they may be of one all the same"
+
+
 def test_only_ticked_values_are_added_and_their_origin_is_recorded(clinic: AppTest) -> None:
     choose(clinic, "region")
     labelled(clinic.toggle, "Show them to me").set_value(True).run()
