@@ -27,8 +27,8 @@ def ask_how_written(names: Sequence[str]) -> None:
     )
     for name in names:
         text = _(
-            "say how its dates are written: choose it below, or add it to its cell, such as “, written 31.12.2024” or, "
-            "with a time, “, written 31.12.2024 18:30”"
+            "say how its dates are written: choose it below, or add it at the end of its cell, such as *written "
+            "31.12.2024* or, with a time, *written 31.12.2024 18:30*"
         )
         st.markdown(f":material/report: **{plain_name(name)}**: {text}")
         by_hour = declared[name]["kind"] == "time" and declared[name].get("by") == "hour"

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine.sources.codebook_file import xlsx_bytes
+from dpengine.translation.catalogue import speaking
 from pages.parts.publish.column_card import FOUND
 from pages.parts.publish.grid import CELLS, CONFIRMED, KIND, MISSING, NAME, OTHER, PUBLISH, SOURCE, STATE, WIDTHS
 from pages.parts.publish.grid import _columns as grid_columns
@@ -298,3 +299,19 @@ def in_order(letters: int) -> list[Any]:
     """The columns of the grid from left to right, if the longest name of a column has so many letters."""
     columns = grid_columns(letters)
     return [columns[name] for name in WIDTHS]
+
+
+def test_a_german_page_writes_spans_in_german_words_and_reads_them() -> None:
+    page = visit(language="de")
+    with speaking("de"):  # in which AppTest looks for what each box has chosen
+        page.get("file_uploader")[0].upload("clinic.csv", TABLE.encode()).run()
+        page.multiselect[0].set_value(list(COLUMNS)).run()
+        labelled(page.button, "Weiter").click().run()
+        shown = grid(page)[CELLS]["visit_date"]
+        assert shown.endswith(" je Jahr")
+        before = declared(page, "visit_date")
+        edit(page, {"visit_date": {CELLS: f"{shown}, geschrieben 31.12.2024"}})
+        assert declared(page, "visit_date")["format"] == "%d.%m.%Y"
+        assert declared(page, "visit_date")["from"] == before["from"]
+        edit(page, {"score": {CELLS: "0 bis 10 je 5"}})
+        assert declared(page, "score")["edges"] == ["0", "5", "10"]
