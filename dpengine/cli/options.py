@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "OUTPUT", "PATH", "LedgerPart", "announce_new", "check_address", "check_output", "json_option", "ledger_option",
     "open_ledger", "option", "part_options", "read_file", "reading_options", "shown_address",
-    "warn_of_order",
+    "warn_of_order", "warn_of_unknown",
 ]  # fmt: skip
 
 Value = TypeVar("Value")
@@ -243,3 +243,13 @@ def option(read: Callable[..., Value], *given: object) -> Value:
         return read(*given)
     except (BudgetError, LedgerError, ReleaseError) as error:
         finish(error.faults, WRONG_USE)
+
+
+def warn_of_unknown(book: Ledger, dataset: str) -> None:
+    """Say so if nothing is recorded under a name, which may be mistyped: a cap for it would then hold for nobody."""
+    from dpengine.accounting.entry import same_name
+    from dpengine.translation.catalogue import some_of
+
+    known = book.datasets()
+    if known and same_name(dataset) not in map(same_name, known):
+        warn(f"nothing is recorded under the name {dataset}; there are {some_of(known)}")
