@@ -171,7 +171,7 @@ def draw_run(runs: list[Run], rows: pd.DataFrame, chosen: Market, *, private: bo
     shape = chosen.losses.shape
     learners = [each for each in runs if each.name.startswith("ε")]
     ends = [f"{named(each.name)}: {number(float(each.regret[-1]), '.3f')}".replace("-", "−") for each in learners]
-    results = "; ".join(ends) or _("no private learner chosen")
+    results = "; ".join(each.replace(" ", "\u00a0") for each in ends) or _("no private learner chosen")
     after = after_rounds(chosen.round, shape[0])
     st.markdown(_("**Regret {after}, in this run: {results}**", after=after, results=results))
     figure = time_figure(rows, chosen.round, regret_bound(free_rate(*shape), *shape))
