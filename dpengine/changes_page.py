@@ -10,7 +10,7 @@ from dpengine.bundle.quotation import citation, release_in_words
 from dpengine.bundle.report import page_with_plotly
 from dpengine.bundle.report_tables import script_json
 from dpengine.charts.changes import changes_drawing
-from dpengine.compare import decimals_of_changes, largest_first, not_compared, number_headings
+from dpengine.compare import beyond_in_words, decimals_of_changes, largest_first, not_compared, number_headings
 from dpengine.export import Published
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, shown_labels
@@ -52,8 +52,7 @@ def _parts(plan: Plan, changes: Mapping[Columns, pd.DataFrame]) -> Iterable[dict
             part = {
                 "id": f"changes-{place}",
                 "name": f"{heading_of(plan, table)}: {what}",
-                "beyond": number(int(ordered["beyond_noise"].sum())),
-                "all": number(len(ordered)),
+                "beyond": beyond_in_words(ordered),
                 "header": [heading_of(plan, (each,)) for each in table],
                 "whole": len(ordered) <= MAX_ROWS,
                 "rows": [*_rows(plan, table, ordered.head(MAX_ROWS), digits)],

@@ -23,13 +23,13 @@ from dpengine.export import Published, published
 from dpengine.results.published_columns import measures, published_name
 from dpengine.results.views.published import PublishedTables
 from dpengine.spec.plan import Plan
-from dpengine.translation.catalogue import _
+from dpengine.translation.catalogue import _, number, plural
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "COLUMNS", "NotCompared", "Readable", "check_different", "compare", "decimals",
+    "COLUMNS", "NotCompared", "Readable", "beyond_in_words", "check_different", "compare", "decimals",
     "decimals_of_changes", "largest_first", "least_change", "not_compared", "number_headings", "read", "shared_tables",
 ]  # fmt: skip
 
@@ -155,6 +155,15 @@ def largest_first(changes: pd.DataFrame) -> pd.DataFrame:
     change, width = changes["change"].to_numpy(), (changes["high"] - changes["low"]).to_numpy()
     beside = np.divide(np.abs(change), width, out=np.where(change == 0, 0.0, np.inf), where=width > 0)
     return changes.iloc[np.lexsort((-np.abs(change), -beside))]
+
+
+def beyond_in_words(changes: pd.DataFrame) -> str:
+    """Say how many changes of a frame are beyond the noise."""
+    beyond = int(changes["beyond_noise"].sum())
+    return plural(
+        "{n} of {all} changes is beyond the noise.", "{n} of {all} changes are beyond the noise.", beyond,
+        all=number(len(changes)),
+    )  # fmt: skip
 
 
 def _leading(size: float) -> int:

@@ -24,6 +24,7 @@ ExactLike: TypeAlias = "DecimalLike | Fraction"
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,60}(?:\.[0-9]{0,60})?|\.[0-9]{1,60})(?:[eE][+-]?[0-9]{1,2})?")
 _FRACTION = re.compile(r"[+-]?[0-9]{1,60}/(?=0*[1-9])[0-9]{1,60}")
 _STRICT = re.compile(r"([0-9]+)(?:\.([0-9]+)|/(?=0*[1-9])([0-9]+))?")
+_COMMA = re.compile(r"[0-9]{1,9},[0-9]{1,9}")  # decimals as in German; 1,000 would be too much to spend
 _MAX_TEXT = 130
 _THIS = mark("this")
 _MAX_NUMBER, _MAX_DECIMALS = 10**30, 30
@@ -56,6 +57,9 @@ def _strict(value: object, what: str, digits: int) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | Fraction | str):
         raise TypeError(f"{message}; not {type(value).__name__}")
     if isinstance(value, str):
+        if _COMMA.fullmatch(value):
+            raise ValueError(_("{what} must be written with a point, not a comma: {number}", what=_(what),
+                               number=value.replace(",", ".")))  # fmt: skip
         parts = _STRICT.fullmatch(value)
         if parts is None or any(len(part) > digits for part in parts.groups("")):
             raise ValueError(_("{message}, of at most {digits} digits a part", message=message, digits=digits))

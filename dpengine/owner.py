@@ -14,6 +14,7 @@ from dpengine.array_types import Ints
 from dpengine.counting.beside_numbers import affixes_found, columns_without_numbers, thousands_found
 from dpengine.counting.cells_by_person import cells_by_person
 from dpengine.counting.count import check, check_unchanged, count, count_keys, distinct_texts, row_count
+from dpengine.counting.dates_written import date_formats_found
 from dpengine.counting.equivalence_classes import (
     Classes,
     Uniqueness,
@@ -33,8 +34,9 @@ from dpengine.spec.plan import Plan
 __all__ = [
     "BOUNDS", "BeyondBounds", "CellsKept", "Classes", "RowsKept", "Uniqueness", "affixes_found", "around_bounds",
     "beyond_bounds", "cells_kept", "check", "check_asked", "check_unchanged", "class_sizes",
-    "columns_of_several_answers", "columns_without_numbers", "distinct_texts", "frequency_column", "people_count",
-    "row_count", "rows_below", "rows_by_cell", "rows_kept", "rows_not_findable", "thousands_found", "unique_people",
+    "columns_of_several_answers", "columns_without_numbers", "date_formats_found", "distinct_texts",
+    "frequency_column", "people_count", "row_count", "rows_below", "rows_by_cell", "rows_kept", "rows_not_findable",
+    "thousands_found", "unique_people",
 ]  # fmt: skip
 
 FAR = Decimal(10**30)  # the largest number that an edge can be

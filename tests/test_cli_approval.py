@@ -71,6 +71,20 @@ def test_a_release_waits_for_another_account(plan: Path, ledger_url: str, monkey
     assert run(*publish).exit_code == 0, "again, at no cost"
 
 
+def test_a_rule_or_a_cap_for_a_mistyped_dataset_is_noticed(plan: Path, ledger_url: str) -> None:
+    first = run("ledger", "approval", "require", "clinic-2026", HERE, ledger_url)
+    assert first.stdout == "approval is needed for clinic-2026\n"
+    assert "nothing is recorded" not in first.stderr, "a first dataset has no other to be taken for"
+    run("ledger", "approval", "require", "clinic-2026", "--lift", HERE, ledger_url)
+    run("release", plan, plan.with_name("t.csv"), "-o", plan.with_name("r.zip"), HERE, ledger_url)
+    for wrong in (["ledger", "approval", "require", "clinik-2026"], ["ledger", "clinik-2026", "--cap", 9]):
+        told = run(*wrong, HERE, ledger_url)
+        assert told.exit_code == 0, "it may be a new one"
+        assert "nothing is recorded under the name clinik-2026; there are clinic-2026" in told.stderr
+    every = run("ledger", "approval", "require", HERE, ledger_url)
+    assert every.stdout == "approval is needed for every dataset, and by a rule of its own for clinik-2026\n"
+
+
 @pytest.mark.parametrize("end", ["decline", "withdraw"])
 def test_a_declined_or_withdrawn_request_allows_no_release(
     plan: Path, ledger_url: str, monkeypatch: pytest.MonkeyPatch, end: str

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -17,7 +19,8 @@ from dpengine.bundle.promises import table_files
 from dpengine.bundle.write import pack
 from dpengine.changes_page import changes_page
 from dpengine.cli.commands import main
-from dpengine.compare import compare, shared_tables
+from dpengine.compare import beyond_in_words, compare, shared_tables
+from dpengine.results import result
 from tests.plans import PAY
 
 PLOTLY = Path(str(find_spec("plotly").origin)).parent / "package_data" / "plotly.min.js"  # type: ignore[union-attr]
@@ -224,6 +227,27 @@ def test_the_command_line_shows_what_is_beyond_the_noise_and_writes_the_rest(tmp
     assert as_json["tables"]["town"][1]["change"] == 2
     assert run(main, ["compare", names[0], names[0]]).exit_code == 1
     assert run(main, ["compare", *names, "-o", names[0]]).exit_code == 2, "a release is not overwritten"
+
+
+def test_a_single_change_is_in_the_singular() -> None:
+    frame = pd.DataFrame({"beyond_noise": [True, False, False]})
+    assert beyond_in_words(frame) == "1 of 3 changes is beyond the noise."
+    assert beyond_in_words(frame[1:]) == "0 of 2 changes are beyond the noise."
+
+
+def test_releases_in_the_wrong_order_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {}
+    for year in (2024, 2025):
+        monkeypatch.setattr(result, "datetime", Mock(now=lambda _zone, year=year: datetime(year, 5, 1, tzinfo=UTC)))
+        names[year] = str(tmp_path / f"{year}.zip")
+        Path(names[year]).write_bytes(published(plan(900, dataset=f"in {year}"), "AABC", "yyyy").content)
+    run, warning = CliRunner().invoke, "are they swapped?"
+    for right in (["compare", names[2024], names[2025]], ["combine", names[2025], "--since", names[2024]]):
+        assert warning not in run(main, right).stderr
+    for wrong in (["compare", names[2025], names[2024]], ["combine", names[2024], "--since", names[2025]]):
+        done = run(main, wrong)
+        assert warning in done.stderr
+        assert done.exit_code == 0, "it may be meant"
 
 
 def reasons(first: dpe.Published, second: dpe.Published) -> dict[str, str]:

@@ -102,6 +102,11 @@ def test_strict_reading_refuses_every_type_that_may_have_been_rounded(value: Any
         rational(value, "the scale", strict=True)
 
 
+def test_a_decimal_comma_is_told_how_to_be_written() -> None:
+    with pytest.raises(ValueError, match=r"^the scale must be written with a point, not a comma: 1\.25$"):
+        rational("1,25", "the scale", strict=True)
+
+
 @pytest.mark.parametrize("text", ["-1", "+1", "1e3", " 1", "1.", ".5", *UNREADABLE])
 def test_strict_reading_takes_plain_digits_only(text: str) -> None:
     with pytest.raises(ValueError, match="must be exact"):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.options import OUTPUT, PATH, LedgerPart, check_output, json_option, part_options
+from dpengine.cli.options import OUTPUT, PATH, LedgerPart, check_output, json_option, part_options, warn_of_unknown
 from dpengine.cli.output import error_entries, exact_or_none, faults, say, say_errors, show_result, writing
 from dpengine.exact import exact_text
 
@@ -43,12 +43,15 @@ def require(dataset: str | None, lift: bool, part: LedgerPart, as_json: bool) ->
     """Require approval for spending the budget of DATASET, or of every dataset of the owner."""
     from dpengine.accounting.approval.records import ALL
 
-    desk = part.open().approvals
-    desk.set_rule(ALL if dataset is None else dataset, needed=not lift)
-    rules = desk.rules()
-    named = ", ".join(rule or "every dataset" for rule in rules) or "nothing"
-    show_result({"needed_for": [None if rule == ALL else rule for rule in rules]}, f"approval is needed for {named}",
-                as_json=as_json)  # fmt: skip
+    book = part.open()
+    book.approvals.set_rule(ALL if dataset is None else dataset, needed=not lift)
+    if dataset is not None:
+        warn_of_unknown(book, dataset)
+    rules = book.approvals.rules()
+    alone = ", ".join(rule for rule in rules if rule != ALL)
+    named = "every dataset" + (f", and by a rule of its own for {alone}" if alone else "") if ALL in rules else alone
+    needed = {"needed_for": [None if rule == ALL else rule for rule in rules]}
+    show_result(needed, f"approval is needed for {named or 'nothing'}", as_json=as_json)
 
 
 @approval.command()

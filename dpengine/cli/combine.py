@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.options import PATH, json_option, read_file
+from dpengine.cli.options import PATH, json_option, read_file, warn_of_order
 from dpengine.cli.output import faults, say
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def combine(
         "sum": sum,
     }
     earlier = None if since is None else read_file(since)
+    if earlier is not None:
+        warn_of_order(earlier, release)
     columns = None if table is None else [each.strip() for each in table.split(",")]
     number = combined(release, cells, since=earlier, table=columns, **more)
     if as_json:

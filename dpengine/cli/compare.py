@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.options import OUTPUT, PATH, check_output, json_option, read_file
+from dpengine.cli.options import OUTPUT, PATH, check_output, json_option, read_file, warn_of_order
 from dpengine.cli.output import faults, say, writing
 
 if TYPE_CHECKING:
@@ -77,10 +77,12 @@ def compare(before: Path, after: Path, columns: tuple[str, ...], output: Path | 
         click.echo(json.dumps({"tables": numbers, "not_compared": [_payload(each) for each in left_out]}))
         return
     say(f"from {_release_in_words(both[0])} to {_release_in_words(both[1])}")
+    warn_of_order(*both)
     for name, frame in tables.items():
         changed = largest_first(frame.assign(said=said[name])[frame["beyond_noise"]])
         first = "; those that are largest beside their noise:" if len(changed) > MAX_SHOWN else ""
-        say(f"{name}: {len(changed):,} of {len(frame):,} changes are beyond the noise{first}")
+        verb = "is" if len(changed) == 1 else "are"
+        say(f"{name}: {len(changed):,} of {len(frame):,} changes {verb} beyond the noise{first}")
         _say_first(map(_change_in_words, changed.head(MAX_SHOWN).to_dict("records")), len(changed))
     if left_out:
         say("not compared:")

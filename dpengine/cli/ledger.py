@@ -20,8 +20,9 @@ from dpengine.cli.options import (
     open_ledger,
     option,
     part_options,
+    warn_of_unknown,
 )
-from dpengine.cli.output import exact_or_none, faults, likeness, say, show_result, warn
+from dpengine.cli.output import exact_or_none, faults, likeness, say, show_result
 from dpengine.exact import exact_text
 
 if TYPE_CHECKING:
@@ -66,10 +67,10 @@ def show(dataset: str | None, cap: str | None, part: LedgerPart, as_json: bool) 
         raise click.UsageError("DATASET is blank; name whose budget it is")
     most = None if cap is None else option(read_amount, cap, "The cap")
     book = part.open()
+    if dataset is not None:
+        warn_of_unknown(book, dataset)
     if dataset is not None and most is not None:
         book.set_cap(dataset, most)
-    elif dataset is not None:
-        _warn_of_unknown(book, dataset)
     announce_new(book)
     accounts = [_account(book, name) for name in (book.datasets() if dataset is None else [dataset])]
     if as_json:
@@ -89,16 +90,6 @@ def show(dataset: str | None, cap: str | None, part: LedgerPart, as_json: bool) 
                 say(f"    {likeness(**each)}")
     if not accounts:
         click.echo("nothing was spent yet")
-
-
-def _warn_of_unknown(book: Ledger, dataset: str) -> None:
-    """Say so if nothing is recorded under a name, which may be mistyped."""
-    from dpengine.accounting.entry import same_name
-    from dpengine.translation.catalogue import some_of
-
-    known = book.datasets()
-    if known and same_name(dataset) not in map(same_name, known):
-        warn(f"nothing is recorded under the name {dataset}; there are {some_of(known)}")
 
 
 @ledger.command()

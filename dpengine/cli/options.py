@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "OUTPUT", "PATH", "LedgerPart", "announce_new", "check_address", "check_output", "json_option", "ledger_option",
     "open_ledger", "option", "part_options", "read_file", "reading_options", "shown_address",
+    "warn_of_order", "warn_of_unknown",
 ]  # fmt: skip
 
 Value = TypeVar("Value")
@@ -58,7 +59,18 @@ def _read_answers(_context: click.Context, _option: click.Parameter, lines: tupl
         raise click.BadParameter(str(error)) from None
 
 
-OF_FILE = ("encoding", "delimiter", "sheet", "skip_rows", "skip_last", "frequency", "answers")
+def _read_names(_context: click.Context, _option: click.Parameter, lines: tuple[str, ...]) -> Any:
+    if not lines:
+        return None
+    from dpengine.sources.renaming import read_names
+
+    try:
+        return read_names(lines)
+    except TableError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+OF_FILE = ("encoding", "delimiter", "sheet", "skip_rows", "skip_last", "number_names", "rename", "frequency", "answers")
 READING = (
     click.option("--encoding", help="Text encoding, if it is not UTF-8."),
     click.option("--delimiter", help="Separator of cells, if the header does not show it."),
@@ -70,6 +82,13 @@ READING = (
         "--skip-last", type=click.IntRange(0), default=0, help="Rows at the end that stand for nobody, such as a total."
     ),
     click.option(
+        "--rename",
+        multiple=True,
+        metavar="OLD=NEW",
+        callback=_read_names,
+        help="New name of a column, where a plan knows it under another one than TABLE.",
+    ),
+    click.option(
         "--frequency", metavar="COLUMN", help="Column that says how many people each row stands for, in a summary."
     ),
     click.option(
@@ -79,6 +98,7 @@ READING = (
         callback=_read_answers,
         help="Possible answers in a column with several of them in a cell; each becomes a column of yes and no.",
     ),
+    click.option("--number-names", is_flag=True, help="Number columns of the same name: age, age (2), …"),
     click.option("--no-names", is_flag=True, help="No row holds names: call the columns column_1, column_2, …"),
 )
 
@@ -105,6 +125,13 @@ def read_file(bundle: Path) -> Published:
     except ReleaseError as refused:
         named = [Fault((bundle.name, *fault.path), fault.text) for fault in refused.faults]
         raise ReleaseError(named) from None
+
+
+def warn_of_order(earlier: Published, later: Published) -> None:
+    """Warn if the release that is taken for the earlier one was published later: every change then has a wrong sign."""
+    days = [each.manifest["created"] for each in (earlier, later)]
+    if days[0] > days[1]:
+        warn("the release that is taken for the earlier one was published later than the other: are they swapped?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,3 +243,13 @@ def option(read: Callable[..., Value], *given: object) -> Value:
         return read(*given)
     except (BudgetError, LedgerError, ReleaseError) as error:
         finish(error.faults, WRONG_USE)
+
+
+def warn_of_unknown(book: Ledger, dataset: str) -> None:
+    """Say so if nothing is recorded under a name, which may be mistyped: a cap for it would then hold for nobody."""
+    from dpengine.accounting.entry import same_name
+    from dpengine.translation.catalogue import some_of
+
+    known = book.datasets()
+    if known and same_name(dataset) not in map(same_name, known):
+        warn(f"nothing is recorded under the name {dataset}; there are {some_of(known)}")

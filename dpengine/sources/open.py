@@ -26,6 +26,7 @@ from dpengine.sources.loaded import Loaded, in_memory, is_ibis, of_rows, read_by
 from dpengine.sources.open_file import open_file
 from dpengine.sources.read_options import ReadOptions
 from dpengine.sources.relation import types_of
+from dpengine.sources.renaming import renamed
 from dpengine.sources.several_answers import add_answers
 from dpengine.sources.table import Field, LocalTable, Table, fields, plain_errors, stamp
 from dpengine.translation.catalogue import _
@@ -59,6 +60,8 @@ def open_table(
     skip_rows: int = 0,
     names_given: bool = True,
     skip_last: int = 0,
+    number_names: bool = False,
+    rename: Mapping[str, str] | None = None,
     frequency: str | None = None,
     answers: Mapping[str, Sequence[str]] | None = None,
 ) -> Table:
@@ -87,6 +90,12 @@ def open_table(
     skip_last
         Of a text file or a workbook: how many lines or rows at its end, such as a total or a note, are below the table.
         Say so only of rows that stand for nobody: they are left out before anything is counted, and are not protected.
+    number_names
+        Of a text file or a workbook: whether columns of the same name are numbered in their order, such as *age* and
+        *age (2)*. Otherwise they are refused.
+    rename
+        New names of columns by those in the source, such as ``{"County": "county"}``, for a plan that knows them so.
+        What is stated of columns below is stated under the new names.
     frequency
         The column that says how many people a row stands for, if the table is summed up already. Each row counts as
         often as it says, and the column is none of the table's.
@@ -100,11 +109,13 @@ def open_table(
 
     Raises `TableError` if the source cannot be read, with advice.
     """
-    options = ReadOptions(encoding, delimiter, sheet, table, name, in_full, skip_rows, names_given, skip_last)
+    options = ReadOptions(
+        encoding, delimiter, sheet, table, name, in_full, skip_rows, names_given, skip_last, number_names
+    )
     if not isinstance(source, str | Path):
         options.check_for("")
     if is_ibis(source) and remote.can_count(source):
-        if frequency is not None or answers:
+        if frequency is not None or answers or rename:
             raise TableError(_("a table that stays in its database is counted as it is: make a view of it there"))
         return remote.RemoteTable(source)
     held = in_memory(source)
@@ -114,6 +125,8 @@ def open_table(
             parts = _parts(source) if held is None else []
             seen = {path: stamp(path) for path, _ in parts}
             loaded = of_rows(engine, *held) if held else _load(engine, source, parts, options)
+            if rename:
+                loaded = replace(loaded, names=renamed(loaded.names, rename))
             if answers:
                 loaded = read_by_engine(loaded, names=add_answers(engine.connection(), loaded.names, answers))
             if frequency is not None:

@@ -69,6 +69,7 @@ def _open_workbook(engine: Engine, path: Path, suffix: str, options: ReadOptions
     answer = _read(
         "workbook", engine, path, suffix=suffix, sheet=options.sheet, skip=options.skip_rows,
         names_given=options.names_given, last=options.skip_last,
+        number_names=options.number_names,
     )  # fmt: skip
     return of_rows(engine, answer["names"], read_copy(Path(answer["place"])), typed=False)
 
@@ -101,6 +102,7 @@ def _open_text(engine: Engine, path: Path, packed: bool, options: ReadOptions) -
     answer = _read(
         "text_table", engine, path, packed=packed, encoding=options.encoding, delimiter=options.delimiter,
         in_full=options.in_full, skip=options.skip_rows, names_given=options.names_given, last=options.skip_last,
+        number_names=options.number_names,
     )  # fmt: skip
     place, columns, delimiter = Path(answer["place"]), len(answer["names"]), answer["delimiter"]
     how = {"quote": answer["quote"], "plain_lines": answer["plain_lines"]}

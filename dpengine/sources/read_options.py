@@ -23,6 +23,7 @@ _FOR = {
     "table": (duckdb_file.ENDINGS, mark("only databases hold tables by name")),
     "skip_rows": _ROWS_ABOVE,
     "no_names": _ROWS_ABOVE,
+    "number_names": ((*TEXT, *EXCEL), mark("only text files and workbooks have columns of the same name")),
     "skip_last": _ROWS_BELOW,
 }
 
@@ -40,6 +41,7 @@ class ReadOptions:
     skip_rows: int
     names_given: bool
     skip_last: int
+    number_names: bool = False
 
     def check_for(self, suffix: str) -> None:
         """Raise `TableError` for what is given and is not for files with this ending, or no number of rows.

@@ -16,8 +16,8 @@ from dpengine.sources.mixed import member, member_types
 from dpengine.translation.catalogue import _, number
 
 __all__ = [
-    "MAX_COLUMNS", "check_names", "from_arrow", "known_types", "link", "one_line", "place_of", "plain_arrow",
-    "types_of", "within_calendar",
+    "MAX_COLUMNS", "check_names", "from_arrow", "known_types", "link", "numbered", "one_line", "place_of",
+    "plain_arrow", "types_of", "within_calendar",
 ]  # fmt: skip
 
 MAX_COLUMNS = 5_000
@@ -78,6 +78,24 @@ def check_names(names: Sequence[str]) -> None:
         faults[_MAX_FAULTS:] = [Fault(faults[_MAX_FAULTS].path, text)]
     if faults:
         raise TableError(faults)
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """Return names in which those that repeat are numbered in their order; the first of them stays.
+
+    >>> numbered(["age", "sex", "age", "age", "age (2)"])
+    ['age', 'sex', 'age (3)', 'age (4)', 'age (2)']
+    """
+    taken, last, unlike = {*names}, Counter[str](), list[str]()
+    for name in names:
+        fresh = name
+        while last[name] and name.strip() and fresh in taken:
+            last[name] += 1
+            fresh = f"{name} ({last[name]})"
+        last[name] = last[name] or 1
+        taken.add(fresh)
+        unlike.append(fresh)
+    return unlike
 
 
 def one_line(name: str) -> str:

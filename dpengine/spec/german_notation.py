@@ -1,4 +1,4 @@
-"""German words in the short text of a column, as people type them on a German page: read as the English ones.
+"""German words in the short text of a column, as people type and read them on a German page, for the English ones.
 
 Only texts that no list of values is likely to be are changed: a span of numbers or days and its steps, or a part of
 times.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["BIS", "in_english"]
+__all__ = ["BIS", "in_english", "in_german"]
 
 BIS = r"\s*\bbis\b\s*"
 _WORDS = {
@@ -16,6 +16,12 @@ _WORDS = {
     "tag": "day", "woche": "week", "monat": "month", "quartal": "quarter", "jahr": "year",
     "stunde": "hour", "wochentag": "weekday",
 }  # fmt: skip
+_GERMAN = {
+    "to": "bis", "by": "je", "written": "geschrieben", "bins": "Klassen", "parts": "Teilen",
+    "day": "Tag", "week": "Woche", "month": "Monat", "quarter": "Quartal", "year": "Jahr",
+    "hour": "Stunde", "weekday": "Wochentag",
+}  # fmt: skip
+_ENGLISH_WORD = re.compile(rf"\b(?:{'|'.join(_GERMAN)})\b")
 _PERIOD = "tag|woche|monat|quartal|jahr|day|week|month|quarter|year"
 _TO = r"\s*\b(?:bis|to)\b\s*"
 _NUMBER = r"[0-9][0-9.,-]*"
@@ -41,3 +47,17 @@ def in_english(text: str) -> str:
     ('Tag, Nacht', '1 bis 2, 3 bis 4')
     """
     return _WORD.sub(lambda word: _WORDS[word[0].lower()], text) if _SPAN.fullmatch(text) else text
+
+
+def in_german(text: str) -> str:
+    """Return the text of numbers, dates or times with its words in German, where `in_english` reads it as the same.
+
+    A text with "of" names a column, or a clock, and stays as it is.
+
+    >>> in_german("2020 to 2024 by month, written 31.12.2024"), in_german("0 to 900 by 10 in 40 parts")
+    ('2020 bis 2024 je Monat, geschrieben 31.12.2024', '0 bis 900 je 10 in 40 Teilen')
+    >>> in_german("by hour of day"), in_german("0, 18, 65")
+    ('by hour of day', '0, 18, 65')
+    """
+    german = _ENGLISH_WORD.sub(lambda word: _GERMAN[word[0]], text)
+    return german if in_english(german) == text and " of " not in text else text

@@ -154,6 +154,12 @@ def show_run(name: str, chosen: Market, epsilons: list[Fraction], rule: str, del
         st.caption(_("New draws each time; the table stays the same."), width="content")
     with st.container(key="private-learners" if private else "learners"):
         list_learners(runs, shape)
+    st.caption(
+        _(
+            "*Follow the leader* does well where one expert is soon clearly the best. But its regret has no bound: "
+            "whoever knows its rule can make it lose every round. And it protects no round: each pick shows who leads."
+        )
+    )
     column = st.column_config.NumberColumn
     columns = {each: column(named(each), format="%.4f") for each in rows.columns[1:]}
     columns["round"] = column(_(chosen.round), format="%,d")
@@ -165,7 +171,7 @@ def draw_run(runs: list[Run], rows: pd.DataFrame, chosen: Market, *, private: bo
     shape = chosen.losses.shape
     learners = [each for each in runs if each.name.startswith("ε")]
     ends = [f"{named(each.name)}: {number(float(each.regret[-1]), '.3f')}".replace("-", "−") for each in learners]
-    results = "; ".join(ends) or _("no private learner chosen")
+    results = "; ".join(each.replace(" ", "\u00a0") for each in ends) or _("no private learner chosen")
     after = after_rounds(chosen.round, shape[0])
     st.markdown(_("**Regret {after}, in this run: {results}**", after=after, results=results))
     figure = time_figure(rows, chosen.round, regret_bound(free_rate(*shape), *shape))

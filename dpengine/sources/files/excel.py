@@ -21,7 +21,7 @@ from dpengine.sources.cells import MIXED, cell_text, object_array
 from dpengine.sources.files.arrow_file import write_copy
 from dpengine.sources.files.shown_cells import FORMULA, check_shown
 from dpengine.sources.files.text import completed, invented, is_suspicious
-from dpengine.sources.relation import check_names
+from dpengine.sources.relation import check_names, numbered
 from dpengine.translation.catalogue import _, number, some_of
 
 __all__ = ["copy_sheet", "sheet_names", "texts_of_sheet"]
@@ -36,7 +36,14 @@ _PIECE = 1 << 20  # bytes
 
 
 def copy_sheet(
-    path: Path, sheet: str | None, copy: Path, *, skip: int = 0, names_given: bool = True, last: int = 0
+    path: Path,
+    sheet: str | None,
+    copy: Path,
+    *,
+    skip: int = 0,
+    names_given: bool = True,
+    last: int = 0,
+    number_names: bool = False,
 ) -> list[str]:
     """Write the rows of one sheet (`mixed` columns ``c0``, ``c1``, …) to `copy`; return the names in its header.
 
@@ -61,7 +68,7 @@ def copy_sheet(
             raise TableError(_("the sheet is empty; its first row must hold the names of the columns"))
         if not names_given:
             names, rows = invented(len(first)), chain([first], rows)
-        names = completed(names)
+        names = numbered(completed(names)) if number_names else completed(names)
         check_names(names)
         check_shown(path, opened, skip + names_given, end)
         schema = pa.schema([(f"c{i}", MIXED) for i in range(len(names))])

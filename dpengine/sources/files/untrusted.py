@@ -35,7 +35,7 @@ import pyarrow as pa
 
 from dpengine.sources.engine import connect
 from dpengine.sources.files import arrow_file, excel, parquet, text, text_rows
-from dpengine.sources.relation import check_names, link
+from dpengine.sources.relation import check_names, link, numbered
 from dpengine.sources.table import plain_errors
 
 __all__ = [
@@ -61,6 +61,7 @@ def text_table(
     skip: int,
     names_given: bool,
     last: int,
+    number_names: bool,
 ) -> dict[str, Any]:
     """Make a plain text table in `folder`, or a link to one; return its path, how to read it, and its number of rows.
 
@@ -73,6 +74,7 @@ def text_table(
         if skip or last or not names_given:
             plain = text.with_header(plain, Path(folder), skip=skip, names=names_given, delimiter=delimiter, last=last)
         names, delimiter, quote = text.header(plain, delimiter)
+        names = numbered(names) if number_names else names
         check_names(names)
         place, plain_lines = link(plain, Path(folder), "source.txt"), text_rows.has_plain_lines(plain, quote)
         whole_cells = plain_lines or text_rows.check_quotes(plain, delimiter, quote)
@@ -105,13 +107,14 @@ def rows_by_engine(path: str, folder: str, columns: int, delimiter: str, quote: 
 
 
 def workbook(
-    path: str, folder: str, suffix: str, sheet: str | None, skip: int, names_given: bool, last: int
+    path: str, folder: str, suffix: str, sheet: str | None, skip: int, names_given: bool, last: int, number_names: bool
 ) -> dict[str, Any]:
     """Copy the rows of a sheet; return the place of the copy and the names of the columns."""
     copy = Path(folder, "sheet.arrow")
     with plain_errors():
         place = link(Path(path), Path(folder), f"source{suffix}")
-        names = excel.copy_sheet(place, sheet, copy, skip=skip, names_given=names_given, last=last)
+        names = excel.copy_sheet(place, sheet, copy, skip=skip, names_given=names_given, last=last,
+                                 number_names=number_names)  # fmt: skip
     return {"place": str(copy), "names": names}
 
 

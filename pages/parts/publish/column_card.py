@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -19,7 +20,7 @@ from pages.parts.visit.plan.tables import used
 from pages.parts.visit.plan.times_entry import table_column
 from pages.parts.visit.state import visit
 
-__all__ = ["FOUND", "KIND_NAMES", "SEEN", "SOURCE_NAMES", "ask_column", "guessed_kind", "of_kind"]
+__all__ = ["FOUND", "KIND_NAMES", "SEEN", "SOURCE_NAMES", "ask_column", "guessed_kind", "of_kind", "source_of"]
 
 KIND_NAMES = {
     "number": mark("number"),
@@ -40,6 +41,8 @@ SOURCE_HELP = mark(
     "finds them privately."
 )
 
+HOW_READ = ("format", "affixes", "zone")  # fields that say how cells are written, and not which there are
+
 
 def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
     """Show all questions about a column, and return its entry; the same object while nothing is changed."""
@@ -57,10 +60,29 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
     if kind != column["kind"]:
         column = of_kind(name, kind, column)
     cells = _ask_cells(name, kind, column)
-    after = column | cells | _ask_settings(name, kind, column, cells) | _ask_for_markers(name, column)
+    settings = _ask_settings(name, kind, column, cells)
+    known = {field: value for field, value in cells.items() if field not in HOW_READ}
+    if settings["source"] == column.get("source") and not same_cells(column, column | known):
+        settings["source"] = source_of(column, cells)
+    after = column | cells | settings | _ask_for_markers(name, column)
     if same_cells(column, after):
         return column if kind != before["kind"] else before
     return confirmed(after)
+
+
+def source_of(before: Mapping[str, Any], cells: Mapping[str, Any], *, standard: bool = False) -> str:
+    """Return how a person knows cells that they have just typed, in place of those of an entry.
+
+    Values that were seen in the data, and are still there, were not known without it.
+
+    >>> source_of({"source": "confirmed", "values": ["a"], "kind": "category"}, {"values": ["a", "b"]})
+    'confirmed'
+    >>> source_of({"source": "standard", "values": ["a"], "kind": "category"}, {"values": ["a", "b"]})
+    'typed'
+    """
+    if before.get("source") in SEEN and {*listed(before)} & {*listed(cells)}:
+        return str(before["source"])
+    return "standard" if standard else "typed"
 
 
 def _ask_cells(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:

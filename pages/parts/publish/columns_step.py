@@ -16,6 +16,7 @@ from dpengine.spec import strict_yaml
 from dpengine.spec.limits import MAX_TABLE_CELLS, MAX_TABLE_COLUMNS
 from dpengine.spec.published_table import PublishedTable
 from dpengine.translation.catalogue import _, language, mark, number, plural, some_of
+from pages.parts.publish import renamed_columns
 from pages.parts.publish.noun_box import ask_noun
 from pages.parts.publish.person_ids import ids_by_rows, published_ids, unsuspected
 from pages.parts.publish.table_questions import offer_to_skip_a_row
@@ -29,7 +30,7 @@ from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.column_checks import sizes_of
 from pages.parts.visit.plan.column_entry import suggestion, texts_from_file
-from pages.parts.visit.plan.entries import LAYOUTS, Entries
+from pages.parts.visit.plan.entries import LAYOUTS, Draft, Entries
 from pages.parts.visit.plan.table_measures import PERSONS, in_words, named
 from pages.parts.visit.plan.tables import as_list, counting_rows, has_ranges, published, rows_and_persons, too_many
 from pages.parts.visit.plan.times_entry import offered_times
@@ -47,6 +48,7 @@ MAX_NAMED = 4  # letters of the list of tables in the folded step
 def choose_columns() -> None:
     """Ask for the columns and how they are combined into tables, and list these tables."""
     saved_draft.show_what_waits()
+    renamed_columns.ask()
     saved_draft.offer_earlier()
     _load_plan()
     _ask_which_matter()
@@ -278,6 +280,10 @@ def _load_plan() -> None:
         if isinstance(plan, PlanError):
             st.warning(all_faults(plan), icon=":material/report:")
             return
+        draft = Draft(plan.title or plan.dataset, "", tuple(STEPS), plan_form.from_plan(plan), visit().account.owner)
+        if not saved_draft.fits(draft) and saved_draft.lacking(draft) != saved_draft.needed(draft):
+            saved_draft.take_over(draft)  # and ask which columns have other names
+            st.rerun()
         doing = mark("Checking")
         if background_read.read("fits", lambda _job: _fits(table, plan), table, question=plan.key, doing=doing) is None:
             return

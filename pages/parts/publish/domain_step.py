@@ -16,6 +16,7 @@ from dpengine.translation.catalogue import _, mark, plural, some_of
 from pages.parts.publish import codebook_box
 from pages.parts.publish.clock_box import ask_clock
 from pages.parts.publish.column_card import ask_column, guessed_kind
+from pages.parts.publish.date_formats import ask_how_written
 from pages.parts.publish.grid import show_grid
 from pages.parts.publish.outlook import fit
 from pages.parts.shared.glossary.help import term
@@ -48,10 +49,6 @@ BY = {
     "quarter": mark("by quarter, {first} to {last}"),
     "year": mark("by year, {first} to {last}"),
 }
-UNWRITTEN = mark(
-    "say how its dates are written: add “, written 2024-12-31”, “, written 31/12/2024” or, with a time, “, written "
-    "31/12/2024 18:30” to its cell, or choose this column below"
-)
 HOW_TO_WRITE = mark(
     """\
 | Kind | Write | It means |
@@ -170,11 +167,12 @@ def _say_what_is_open(names: list[str]) -> None:
     declared = visit().entries.declared
     wrong = {name: faults_of(name)[0] for name in names if "written" in declared[name]}
     dates = [name for name in names if declared[name].get("from") or declared[name]["kind"] == "time"]
-    wrong |= {name: UNWRITTEN for name in dates if HOW_WRITTEN in faults_of(name)}
+    unwritten = [name for name in dates if name not in wrong and HOW_WRITTEN in faults_of(name)]
     for name, fault in list(wrong.items())[:MAX_FAULTS]:
         st.markdown(f":material/report: **{plain_name(name)}**: {plain(_(fault))}")
-    if len(wrong) > MAX_FAULTS:
-        more = len(wrong) - MAX_FAULTS
+    if unwritten:
+        ask_how_written(unwritten[: max(MAX_FAULTS - len(wrong), 0)])
+    if (more := len(wrong) + len(unwritten) - MAX_FAULTS) > 0:
         st.caption(plural("and {n} more cell to correct", "and {n} more cells to correct", more))
     st.caption(_("Still to fill in: {columns}.", columns=some_of(map(plain_name, names), MAX_NAMED)))
 

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from dpengine import TableError
+from dpengine.sources.renaming import RENAMED, read_names, write_name
 from dpengine.sources.several_answers import EXAMPLE, read_answers, write_answers
 from dpengine.translation.catalogue import _, plural
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 
-__all__ = ["PLAINLY", "add_answers", "ask", "differ", "in_words", "kept", "leave_out", "read_plainly", "set_option"]
+__all__ = [
+    "PLAINLY", "add_answers", "ask", "differ", "in_words", "kept", "leave_out", "read_plainly", "rename_columns",
+    "set_option",
+]  # fmt: skip
 
+T = TypeVar("T")
 PLAINLY: dict[str, Any] = {
     "encoding": None, "delimiter": None, "sheet": None, "skip_rows": 0, "skip_last": 0, "names_given": True,
-    "frequency": None, "answers": None,
+    "number_names": False, "rename": None, "frequency": None, "answers": None,
 }  # fmt: skip
-KEPT = ("sheet", "skip_rows", "skip_last")  # options that also fit a file that comes in place of one like it
+# Options that also fit a file that comes in place of one like it.
+KEPT = ("sheet", "skip_rows", "skip_last", "number_names", "rename")
 
 
 def ask() -> dict[str, Any]:
@@ -48,12 +54,19 @@ def ask() -> dict[str, Any]:
             help=_("One line for each question: its column, =, and all possible answers. Each answer becomes a column "
                    "of yes and no."),
         )  # fmt: skip
+        rename = st.text_area(
+            _("Columns that the plan knows under other names"), placeholder=_(RENAMED), height=68, key=_key("rename"),
+            help=_("One line for each column: its name in the file, =, and its name in the plan."),
+        )  # fmt: skip
         no_row = _("No row holds names: the first one is a row of the table")
         no_names = st.checkbox(no_row, key=_key("no_names"))
+        number_names = st.checkbox(_("Number columns of the same name"), key=_key("number_names"))
     return {
         "encoding": encoding, "delimiter": delimiter, "sheet": sheet, "skip_rows": int(skip_rows),
-        "skip_last": int(skip_last), "names_given": not no_names, "frequency": frequency.strip() or None,
-        "answers": _read(answers),
+        "skip_last": int(skip_last), "names_given": not no_names, "number_names": number_names,
+        "rename": _read(read_names, rename),
+        "frequency": frequency.strip() or None,
+        "answers": _read(read_answers, answers),
     }  # fmt: skip
 
 
@@ -78,11 +91,16 @@ def _keep_from_open_table() -> None:
     match here.recall("kept", question):
         case None:
             for name, value in wanted.items():  # unless the owner has stated another since
-                st.session_state.setdefault(_key(name), value)
+                st.session_state.setdefault(_key(name), _in_box(value))
             here.keep("kept", question, "first")
         case "unlike":
-            st.session_state.update({_key(name): PLAINLY[name] or "" if name == "sheet" else 0 for name in wanted})
+            st.session_state.update({_key(name): "" if PLAINLY[name] is None else PLAINLY[name] for name in wanted})
             here.keep("kept", question, "dropped")
+
+
+def _in_box(value: Any) -> Any:
+    """Return an option as its box holds it."""
+    return "\n".join(write_name(old, new) for old, new in value.items()) if isinstance(value, dict) else value
 
 
 def kept(how: dict[str, Any]) -> dict[str, Any]:
@@ -105,6 +123,8 @@ def in_words(options: dict[str, Any]) -> str:
                             options.get("skip_rows", 0)),
         "skip_last": plural("{n} row below the table left out", "{n} rows below the table left out",
                             options.get("skip_last", 0)),
+        "number_names": _("columns of the same name numbered"),
+        "rename": _("columns renamed: {names}", names=", ".join(options.get("rename") or ())),
     }  # fmt: skip
     return ", ".join(words[name] for name in options)
 
@@ -115,9 +135,9 @@ def read_plainly() -> None:
     st.rerun()
 
 
-def _read(text: str) -> dict[str, list[str]] | None:
+def _read(reader: Callable[[Sequence[str]], dict[str, T]], text: str) -> dict[str, T] | None:
     try:
-        return read_answers([line for line in text.splitlines() if line.strip()]) or None
+        return reader([line for line in text.splitlines() if line.strip()]) or None
     except TableError as error:
         background_read.show_refusal(error)
         return None
@@ -132,6 +152,15 @@ def add_answers(column: str, answers: Sequence[str]) -> None:
     """Make a column of yes and no of each possible answer to one more question."""
     before = st.session_state.get(_key("answers"), "")
     set_option("answers", "\n".join(filter(None, [before, write_answers(column, answers)])))
+
+
+def rename_columns(names: Mapping[str, str]) -> None:
+    """Read the open table anew, with new names of some columns, by those that they have now."""
+    before = visit().read_as.get("rename") or {}
+    now = {old: names.get(new, new) for old, new in before.items()}
+    now |= {old: new for old, new in names.items() if old not in before.values()}
+    set_option("rename", _in_box(now))
+    visit().keep("read-at-once", visit().key("file"), True)
 
 
 def set_option(name: str, value: int | str | bool) -> None:

@@ -21,7 +21,7 @@ from pages.parts.shared.wording import plain_name
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 
-__all__ = ["are_answered", "offer_to_skip_a_row"]
+__all__ = ["are_answered", "offer_to_number_names", "offer_to_skip_a_row"]
 
 MADE_FROM_ROWS = ("frequency", "answers")  # options that follow from answers, and raise no question anew
 
@@ -151,4 +151,12 @@ def offer_to_skip_a_row() -> None:
     st.button(
         _("A title stands above the names: skip a row"), key=visit().key("skip-a-row"), icon=":material/low_priority:",
         on_click=leave_out, args=("skip_rows", 1),
+    )  # fmt: skip
+
+
+def offer_to_number_names() -> None:
+    """Offer to number columns of the same name, in their order."""
+    st.button(
+        _("Number them in their order: name, name (2), …"), key=visit().key("number-the-names"),
+        icon=":material/format_list_numbered:", on_click=set_option, args=("number_names", True),
     )  # fmt: skip

@@ -15,14 +15,14 @@ from dpengine.sources.open import sheet_names
 from dpengine.sources.read_options import EXCEL
 from dpengine.sources.table import Table
 from dpengine.translation.catalogue import _, language, mark, plural
-from pages.parts.publish import reading_options, table_questions
+from pages.parts.publish import reading_options, renamed_columns, table_questions
 from pages.parts.publish.reading_options import PLAINLY
 from pages.parts.server import connections, lifespan, session_resources, uploads
 from pages.parts.server.jobs import Progress, Stopped
 from pages.parts.shared.demo import is_demo
 from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read, saved_draft
-from pages.parts.visit.fault_text import title_may_stand_above
+from pages.parts.visit.fault_text import names_repeat, title_may_stand_above
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.samples import show_samples
@@ -34,6 +34,7 @@ __all__ = ["choose_table", "summary"]
 def choose_table() -> None:
     """Show the drop zone, the options for reading a file, the operator's databases and the two samples."""
     saved_draft.show_what_waits()
+    renamed_columns.ask()
     if is_demo():
         st.caption(_("This demonstration takes no files: choose one of its public samples."))
         show_samples("sample")
@@ -131,8 +132,7 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
             reading_options.read_plainly()
         _take(table, arrived, how)
     elif (job := background_read.job_for("file", question)) is not None and job.done:
-        if title_may_stand_above(job.failure):
-            table_questions.offer_to_skip_a_row()
+        _offer_other_names(job.failure)
         st.caption(
             _(
                 "Nothing was spent. Set the reading options above, or bring another file; this one is deleted when you "
@@ -160,13 +160,22 @@ def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
     question = (source.token, *how.values())
     st.caption(_("If it then has other columns, a new plan begins."))
     clicked = st.button(_("Read the file again"), key=visit().key("read-again"), icon=":material/refresh:")
+    clicked |= bool(visit().recall("read-at-once", visit().key("file")))
     if not clicked and background_read.job_for("file", question) is None:
         return
     table = _opened("file", lambda: open_table(path, name=source.name, in_full=True, **how), question=question)
     if table is not None:
         _take(table, source, how)
-    elif (job := background_read.job_for("file", question)) is not None and title_may_stand_above(job.failure):
+    elif (job := background_read.job_for("file", question)) is not None:
+        _offer_other_names(job.failure)
+
+
+def _offer_other_names(failure: BaseException | None) -> None:
+    """Offer what may help where the names of columns are refused."""
+    if title_may_stand_above(failure):
         table_questions.offer_to_skip_a_row()
+    elif names_repeat(failure):
+        table_questions.offer_to_number_names()
 
 
 def _opened(name: str, opens: Callable[[], Table], *, question: object, again: bool = False) -> Table | None:

@@ -97,7 +97,18 @@ def draw(
 def _wrap_title(axis: go.layout.XAxis) -> None:
     """Divide a title that a phone has no room for in one line."""
     if axis.title.text and len(axis.title.text) > TITLE_LINE:
-        axis.title.text = "<br>".join(textwrap.wrap(axis.title.text, TITLE_LINE))
+        axis.title.text = "<br>".join(_even_lines(axis.title.text))
+
+
+def _even_lines(title: str) -> list[str]:
+    """Divide a title into lines of about the same length, as few as fit.
+
+    >>> _even_lines("privacy budget ε (more private ← → less regret)")
+    ['privacy budget ε (more', 'private ← → less regret)']
+    """
+    fewest = len(textwrap.wrap(title, TITLE_LINE))
+    widths = range(-(-len(title) // fewest), TITLE_LINE + 1)
+    return next(lines for width in widths if len(lines := textwrap.wrap(title, width)) == fewest)
 
 
 def add_line(

@@ -90,7 +90,7 @@ def people_figure(spreads: Sequence[SurveyError], here: int) -> go.Figure:
             hovertemplate=off + f"<extra>{name}</extra>",
         )
     mark_current(figure, here)
-    figure.update_xaxes(title_text=_("people who are asked"), type="log", dtick=1, tickformat=",~r")
+    figure.update_xaxes(title_text=_("people who are asked"), type="log", dtick=2, tickformat=",~r")  # room on a phone
     figure.update_yaxes(title_text=_("a count is off by (people)"), type="log", dtick=1, tickformat=",~r")
     return figure
 

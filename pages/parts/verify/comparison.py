@@ -13,6 +13,7 @@ from dpengine.bundle.quotation import citation
 from dpengine.comparable import named
 from dpengine.compare import (
     NotCompared,
+    beyond_in_words,
     compare,
     decimals_of_changes,
     largest_first,
@@ -129,14 +130,12 @@ def _show_changes(frame: pd.DataFrame, later: Published, table: Columns) -> None
         key = f"verify_changes_of_{name_of(table)}"
         chosen = st.selectbox(_("Number"), numbers, format_func=lambda each: words[each], key=key)
     frame = largest_first(frame[frame["number"] == chosen].drop(columns="number"))
-    beyond = int(frame["beyond_noise"].sum())
-    st.markdown(
-        _(
-            "**{n} of {all} changes are beyond the noise.** If nothing had changed, about {chance} of {all} would be, "
-            "by chance. What chance did in a survey's sample comes on top. The largest beside the noise come first.",
-            n=number(beyond), all=number(len(frame)), chance=number(round(len(frame) / 20)),
-        )
+    by_chance = _(
+        "If nothing had changed, about {chance} of {all} would be, by chance. What chance did in a survey's sample "
+        "comes on top. The largest beside the noise come first.",
+        all=number(len(frame)), chance=number(round(len(frame) / 20)),
     )  # fmt: skip
+    st.markdown(f"**{beyond_in_words(frame)}** {by_chance}")
     from dpengine.charts.changes import changes_drawing  # charts take a while to load
     from pages.parts.release.chart import in_readers_words, show_chart
 

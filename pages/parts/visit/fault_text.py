@@ -11,7 +11,7 @@ from dpengine.errors import Fault, LedgerError, PrivateReleaseError, TableError
 from dpengine.translation.catalogue import _, mark, plural
 from pages.parts.shared.wording import plain
 
-__all__ = ["all_faults", "ledger_faults_shown", "sentence", "title_may_stand_above"]
+__all__ = ["all_faults", "ledger_faults_shown", "names_repeat", "sentence", "title_may_stand_above"]
 
 MAX_SHOWN = 5
 
@@ -70,6 +70,13 @@ def title_may_stand_above(error: BaseException | None) -> bool:
     Equal names have a place of their own in the header: to skip their row would not help.
     """
     return isinstance(error, TableError) and {("header",)} == {fault.path for fault in error.faults}
+
+
+def names_repeat(error: BaseException | None) -> bool:
+    """Whether all that is wrong with a table is that some of its columns have the same name."""
+    return isinstance(error, TableError) and all(
+        len(fault.path) == 2 and fault.path[0] == "header" for fault in error.faults
+    )
 
 
 @contextmanager

@@ -26,8 +26,8 @@ from pages.parts.visit.project.file import ColumnEntry, faults_of
 from pages.parts.visit.state import visit
 
 __all__ = [
-    "carry_over", "current", "fits", "forget", "from_text", "has_another_subject", "offer_earlier", "restore", "resume",
-    "show_what_waits", "take_over", "to_text",
+    "carry_over", "current", "fits", "forget", "from_text", "has_another_subject", "lacking", "needed", "offer_earlier",
+    "restore", "resume", "show_what_waits", "take_over", "to_text",
 ]  # fmt: skip
 
 OTHER_SUBJECTS = ("release", "publishing", "answer")  # parameters of the address that name a release or a job
@@ -98,9 +98,9 @@ def show_what_waits() -> None:
     draft, table = visit().waiting, visit().table
     if draft is None:
         return
-    lacking = [] if table is None else _lacking(draft, (field.name for field in table.columns))
+    missed = [] if table is None else lacking(draft)
     name = plain(draft.table or draft.entries.title)
-    if visit().waits_for_first_time and not lacking:
+    if visit().waits_for_first_time and not missed:
         text = _(
             "**The plan for {table} is open.** Bring its table and go on from there; any table with its columns will "
             "do.",
@@ -112,11 +112,11 @@ def show_what_waits() -> None:
             "and go on where you were. The plan stays in this tab of your browser until you close it.",
             table=plain(draft.table),
         )
-    elif lacking:
+    elif missed:
         text = _(
             "Your plan for {table} still waits for its table; this one has no {columns}.",
             table=name,
-            columns=some_of(map(plain, lacking)),
+            columns=some_of(map(plain, missed)),
         )
     else:
         text = _("Your plan for {table} still waits for its table.", table=name)
@@ -169,8 +169,7 @@ def take_over(draft: Draft, *, for_another_table: bool = False) -> None:
 
 def fits(draft: Draft) -> bool:
     """Whether the open table has all columns that the draft needs."""
-    table = visit().table
-    return table is not None and not _lacking(draft, (field.name for field in table.columns))
+    return visit().table is not None and not lacking(draft)
 
 
 def carry_over(table: Table) -> bool:
@@ -196,9 +195,19 @@ def _with_lists_of(table: Table, entries: Entries) -> Entries:
     return entries.with_(declared=declared, texts=texts)
 
 
+def needed(draft: Draft) -> list[str]:
+    """Return the columns of a table that the draft needs."""
+    entries = draft.entries
+    chosen = [table_column(entries.declared, name) for name in entries.chosen]
+    return [*chosen, *([entries.id_column] if entries.several_rows and entries.id_column else [])]
+
+
+def lacking(draft: Draft) -> list[str]:
+    """Return the columns that the draft needs but the open table lacks; all if none is open."""
+    table = visit().table
+    return _lacking(draft, () if table is None else (field.name for field in table.columns))
+
+
 def _lacking(draft: Draft, names: Iterable[str]) -> list[str]:
-    """Return the columns that the draft needs but `names` lacks."""
-    entries, there = draft.entries, set(names)
-    chosen = (table_column(entries.declared, name) for name in entries.chosen)
-    needed = [*chosen, *([entries.id_column] if entries.several_rows and entries.id_column else [])]
-    return [name for name in needed if name not in there]
+    there = set(names)
+    return [name for name in needed(draft) if name not in there]

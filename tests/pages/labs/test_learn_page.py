@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 
 import pytest
@@ -53,6 +54,16 @@ def test_every_learner_is_drawn_and_listed() -> None:
     eta = zcdp_rate(Fraction(1), MILLIONTH, 5000)
     assert shown.loc["ε = 1", "bound"] == f"{regret_bound(eta, 5000, 8):.3f}"
     assert shown.loc["follow the leader", "eta"] == "—"
+
+
+def test_no_line_ends_within_the_regret_of_a_learner() -> None:
+    (line,) = (each.value for each in page().markdown if "in this run" in each.value)
+    assert re.search("; ε\u00a0=\u00a01:\u00a00[.][0-9]+; ε\u00a0=\u00a010:", line)
+
+
+def test_why_nobody_follows_the_leader_is_said_below_its_small_regret() -> None:
+    captions = [each.value for each in page().caption]
+    assert any("it protects no round" in each for each in captions)
 
 
 def test_what_epsilon_costs_is_the_expectation_over_all_draws() -> None:

@@ -100,6 +100,11 @@ def test_coins_grow_with_the_root_of_people_and_the_curator_stays() -> None:
     assert set(curator) == {survey.curator_error(Fraction(1))}
 
 
+def test_the_sizes_below_the_chart_have_room_on_a_phone() -> None:
+    axis = json.loads(page().get("plotly_chart")[1].proto.spec)["layout"]["xaxis"]
+    assert (axis["type"], axis["dtick"]) == ("log", 2), "three sizes are named: each a hundred times the one before"
+
+
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize(("sample", "size"), [("Census", 199_523), ("Health insurance", 20_190)])
 def test_samples_are_asked_column_by_column(sample: str, size: int) -> None:

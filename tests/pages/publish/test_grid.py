@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine.sources.codebook_file import xlsx_bytes
+from dpengine.translation.catalogue import speaking
 from pages.parts.publish.column_card import FOUND
 from pages.parts.publish.grid import CELLS, CONFIRMED, KIND, MISSING, NAME, OTHER, PUBLISH, SOURCE, STATE, WIDTHS
 from pages.parts.publish.grid import _columns as grid_columns
@@ -103,6 +104,17 @@ def test_cells_that_a_release_finds_are_said_to_be_found_and_by_no_choice_of_a_s
     assert page.data_editor[0].key != before, "drawn anew, without what cannot be chosen"
     assert grid(page)[SOURCE][["age", "region"]].to_list() == ["a standard list", FOUND]
     assert declared(page, "region")["values"] == "found"
+
+
+def test_values_that_were_seen_in_the_data_stay_so_when_another_is_typed(page: AppTest) -> None:
+    here = visit_of(page)
+    seen = here.entries.declared["region"] | {"values": ["North"], "source": "confirmed"}
+    here.refresh(here.entries.with_(declared=here.entries.declared | {"region": seen}))
+    page.run()
+    edit(page, {"region": {CELLS: "North, South"}})
+    assert (declared(page, "region")["values"], declared(page, "region")["source"]) == (["North", "South"], "confirmed")
+    edit(page, {"region": {CELLS: "East, West"}})
+    assert declared(page, "region")["source"] == "typed", "none of these was taken from the data"
 
 
 def test_one_suggestion_is_confirmed_by_its_tick_or_by_the_source(page: AppTest) -> None:
@@ -287,3 +299,19 @@ def in_order(letters: int) -> list[Any]:
     """The columns of the grid from left to right, if the longest name of a column has so many letters."""
     columns = grid_columns(letters)
     return [columns[name] for name in WIDTHS]
+
+
+def test_a_german_page_writes_spans_in_german_words_and_reads_them() -> None:
+    page = visit(language="de")
+    with speaking("de"):  # in which AppTest looks for what each box has chosen
+        page.get("file_uploader")[0].upload("clinic.csv", TABLE.encode()).run()
+        page.multiselect[0].set_value(list(COLUMNS)).run()
+        labelled(page.button, "Weiter").click().run()
+        shown = grid(page)[CELLS]["visit_date"]
+        assert shown.endswith(" je Jahr")
+        before = declared(page, "visit_date")
+        edit(page, {"visit_date": {CELLS: f"{shown}, geschrieben 31.12.2024"}})
+        assert declared(page, "visit_date")["format"] == "%d.%m.%Y"
+        assert declared(page, "visit_date")["from"] == before["from"]
+        edit(page, {"score": {CELLS: "0 bis 10 je 5"}})
+        assert declared(page, "score")["edges"] == ["0", "5", "10"]

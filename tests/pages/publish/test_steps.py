@@ -45,6 +45,16 @@ def choose(page: AppTest, *columns: str) -> AppTest:
     return go_on(page)
 
 
+def test_what_a_person_types_over_a_standard_list_is_no_longer_one(clinic: AppTest) -> None:
+    choose(clinic, "age")
+    assert visit_of(clinic).entries.declared["age"]["source"] == "standard"
+    labelled(clinic.text_input, "Edges").set_value("0, 20, 40").run()
+    assert visit_of(clinic).entries.declared["age"]["source"] == "typed"
+    assert labelled(clinic.selectbox, "How you know").value == "typed"
+    labelled(clinic.selectbox, "How you know").set_value("codebook").run()
+    assert visit_of(clinic).entries.declared["age"]["source"] == "codebook", "they may be of one all the same"
+
+
 def test_only_ticked_values_are_added_and_their_origin_is_recorded(clinic: AppTest) -> None:
     choose(clinic, "region")
     labelled(clinic.toggle, "Show them to me").set_value(True).run()
@@ -261,6 +271,10 @@ def test_the_format_of_dates_is_asked_and_can_be_checked(clinic: AppTest) -> Non
     boxes[0].set_value(date(2024, 2, 1)).run()
     clinic.date_input[1].set_value(date(2024, 2, 29)).run()
     assert "say how its dates are written" in texts(clinic)
+    labelled(clinic.button, "Read visit_date as written like 31/12/2024").click().run()
+    assert visit_of(clinic).entries.declared["visit_date"]["format"] == "%d/%m/%Y"
+    assert labelled(clinic.selectbox, "2024 is written").value == "%d/%m/%Y"
+    assert "say how its dates are written" not in texts(clinic)
     clinic.session_state[visit_of(clinic).key("fit")] = True  # the popover is open
     labelled(clinic.selectbox, "2024 is written").set_value("%m/%d/%Y").run()
     labelled(clinic.button, "real data").click().run()

@@ -87,6 +87,12 @@ def test_two_columns_of_one_name_are_no_title_above_the_names() -> None:
     settled(page)
     assert [each.value for each in page.warning] == ["2 columns are named 'age'; rename all but one"]
     assert "A title stands above the names: skip a row" not in [button.label for button in page.button]
+    press(page, "Number them in their order: name, name (2), …")
+    settled(page)
+    table = visit_of(page).table
+    assert table is not None
+    assert [field.name for field in table.columns] == ["name", "age", "age (2)"]
+    assert visit_of(page).read_as == {"number_names": True}
 
 
 def _sheets(**rows: list[list[object]]) -> bytes:

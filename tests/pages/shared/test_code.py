@@ -125,9 +125,10 @@ def test_a_question_shows_how_it_is_asked_of_a_sample_that_is_fetched_first(fold
 
 
 def test_a_table_is_read_as_on_the_page_and_for_the_same_owner(folder: Path) -> None:
-    text = "A title\npeople|town|ways\n30|M\u00fcnchen|bus; tram\n41|Ulm|tram\nTotal|Ulm|\n"
+    text = "A title\npeople|place|ways|ways\n30|M\u00fcnchen|bus; tram|\n41|Ulm|tram|\nTotal|Ulm||\n"
     Path("visits.csv").write_text(text, encoding="latin-1")
-    options = {"encoding": "latin-1", "delimiter": "|", "skip_rows": 1, "skip_last": 1, "frequency": "people",
+    options = {"encoding": "latin-1", "delimiter": "|", "skip_rows": 1, "skip_last": 1, "number_names": True,
+               "rename": {"place": "town", "ways (2)": "it's=no"}, "frequency": "people",
                "answers": {"ways": ["bus", "it's a tram", "foot; bike"]}}  # fmt: skip
     town = {"name": "town", "kind": "category", "values": ["München"]}
     ways = ("ways: bus", "ways: it's a tram", "ways: foot; bike")

@@ -65,6 +65,17 @@ def test_rows_at_the_end_are_left_out_but_for_blank_ones(kind: str, named: bool,
         assert distinct_texts(table, table.columns[0].name, limit=9) == sorted(age for age, _ in ROWS)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_that_repeat_are_numbered_on_request_alone(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / kind
+    path.write_bytes(KINDS[kind]([["age", "age", "", "age (2)"], ["34", "35", "36", "37"]]))
+    with pytest.raises(TableError, match="2 columns are named 'age'"):
+        open_table(path)
+    with open_table(path, number_names=True) as table:
+        assert [field.name for field in table.columns] == ["age", "age (3)", "column_3", "age (2)"]
+        assert distinct_texts(table, "age (3)", limit=9) == ["35"]
+
+
 @given(st.integers(0, 4), st.integers(1, 4))
 def test_each_line_above_the_names_is_left_out_once(
     tmp_path_factory: pytest.TempPathFactory, titles: int, rows: int

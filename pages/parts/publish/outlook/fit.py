@@ -15,8 +15,9 @@ import streamlit as st
 
 from dpengine import PlanError, owner
 from dpengine.sources.table import Table
+from dpengine.spec.date_text import DATE_FORMATS
 from dpengine.spec.declared import NumberFormat
-from dpengine.spec.domain import Amount, Category, Column, Number
+from dpengine.spec.domain import Amount, Category, Column, Date, Number
 from dpengine.spec.numeric.affixes import MAX_AFFIXES
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import percent
@@ -105,8 +106,16 @@ def warn(plan: Plan) -> None:
             if name in better:
                 _offer_to_read(name, better[name])
                 offered.add(name)
+            else:
+                st.button(_("Change {column} in step 3", column=plain_name(name)), key=visit().key(f"correct-{name}"),
+                          on_click=_open_in_step_3, args=(name,))  # fmt: skip
     for name in better.keys() - offered:
         _ask_about_thousands(name, better[name])
+
+
+def _open_in_step_3(name: str) -> None:
+    st.session_state[visit().key("detail")] = name
+    visit().open_step("domain")
 
 
 def _ask_about_thousands(name: str, how: dict[str, Any]) -> None:
@@ -152,8 +161,10 @@ def _advice(*, is_amount: bool, is_number: bool, how: dict[str, Any] | None) -> 
             "published plan names it.",
             texts=_listed(how),
         )
-    if how is not None:
+    if how is not None and (is_amount or is_number):
         return _("If this is not intended, numbers are written in another way than declared.")
+    if how is not None:
+        return _("If this is not intended, dates are written in another way than declared.")
     if not (is_amount or is_number):
         return _("If this is not intended, look for another format or spelling in step 3.")
     text = _(
@@ -177,7 +188,8 @@ def _offer_to_read(name: str, how: dict[str, Any]) -> None:
     entries = visit().entries
     column, written = plain_name(name), how.get("format", "")
     if "affixes" not in how:
-        words = _("Read {column} as written like {example}", column=column, example=written)
+        example = DATE_FORMATS[written] if entries.declared[name]["kind"] == "date" else written
+        words = _("Read {column} as written like {example}", column=column, example=example)
     elif written:
         words = _("Read {column} without {texts}, and as written like {example}", column=column, texts=_listed(how),
                   example=written)  # fmt: skip
@@ -210,7 +222,17 @@ def _misfits(
     numbers = [*(column for column in columns if isinstance(column, Number)), *map(owner.around_bounds, amounts)]
     grouped = owner.thousands_found(table, numbers)
     better: Better = {name: {"format": written} for name, written in grouped.items()}
-    return shares, better | _read_better(table, numbers, shares, grouped), beyond
+    better |= _read_better(table, numbers, shares, grouped)
+    return shares, better | _dates_read_better(table, columns, shares), beyond
+
+
+def _dates_read_better(table: Table, columns: Sequence[Column], shares: Shares) -> Better:
+    """Return the format that the first rows of dates seem to have, if by it twice as few do not fit, by column."""
+    doubtful = {c.name: c for c in columns if isinstance(c, Date) and shares[c.name] >= MANY}
+    found = owner.date_formats_found(table, doubtful) if doubtful else {}
+    tried = [doubtful[name].model_copy(update={"format": pattern or None}) for name, pattern in found.items()]
+    after = _shares(table, tried)
+    return {c.name: {"format": c.format or ""} for c in tried if after[c.name] < shares[c.name] / 2}
 
 
 def _read_better(

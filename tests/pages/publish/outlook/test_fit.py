@@ -71,6 +71,39 @@ def test_without_a_cell_for_other_values_rows_are_said_to_be_left_out(planned: A
     assert "no cell *(other)* for region" in texts(settled(planned.run()))
 
 
+def test_a_column_without_a_better_format_is_one_click_from_its_card(planned: AppTest) -> None:
+    labels = [button.label for button in planned.button]
+    assert "Change income in step 3" not in labels, "a click on the format is enough"
+    labelled(planned.button, "Change region in step 3").click().run()
+    settled(planned)
+    assert labelled(planned.selectbox, "One column in detail").value == "region"
+    assert labelled(planned.text_area, "Values, one a line").value == "north\nSouth"
+
+
+def test_dates_that_are_read_in_the_wrong_format_are_one_click_from_the_right_one() -> None:
+    page = visit()
+    days = "\n".join(f"{k % 28 + 1:02}.{k % 12 + 1:02}.2025;A" for k in range(60))
+    page.get("file_uploader")[0].upload("visits.csv", f"seen;ward\n{days}\n".encode()).run()
+    seen = {
+        "name": "seen",
+        "kind": "date",
+        "from": "2025-01-01",
+        "to": "2025-12-31",
+        "by": "month",
+        "format": "%m/%d/%Y",
+    }
+    here = visit_of(page)
+    here.entries = here.entries.with_(chosen=("seen",), declared={"seen": seen}, several_rows=False, rows_about=1000)
+    here.settle("columns", "domain", "unit")
+    settled(page.run())
+    (told,) = [warning.value for warning in page.warning]
+    assert told.endswith("Only you see this. If this is not intended, dates are written in another way than declared.")
+    labelled(page.button, "Read seen as written like 31.12.2024").click().run()
+    settled(page)
+    assert visit_of(page).plan.column("seen").format == "%d.%m.%Y"
+    assert not page.warning
+
+
 def test_the_format_that_fits_is_one_click_away(planned: AppTest) -> None:
     labelled(planned.button, "Read income as written like 1.234,5").click().run()
     settled(planned)

@@ -1,0 +1,63 @@
+"""A plan of last year is used for a table in which a column has another name, and its release keeps the old name."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dpengine as dpe
+from tests.pages.publish.test_project import opened, uploaded
+from tests.pages.visits import labelled, press, settled, texts, visit, visit_of
+
+PLAN = dpe.Plan(
+    dataset="people", epsilon="0.5", unit={"rows": 1}, tables=[["county", "sex"]],
+    columns=[{"name": "county", "kind": "category", "values": ["North", "South"]},
+             {"name": "sex", "kind": "category", "values": ["f", "m"]}],
+)  # fmt: skip
+READ = "Read the table under the plan's names"
+
+
+def brought(names: str) -> AppTest:
+    page = visit()
+    rows = "\n".join(f"{('North', 'South')[k % 2]},{'fm'[k % 2]},{k}" for k in range(40))
+    return uploaded(page, "Drop a table", "people.csv", f"{names}\n{rows}\n")
+
+
+def columns(page: AppTest) -> list[str]:
+    table = visit_of(page).table
+    assert table is not None
+    return [field.name for field in table.columns]
+
+
+def loaded(page: AppTest) -> AppTest:
+    """Load the plan in step 2."""
+    page.session_state[visit_of(page).key("plan-box")] = True
+    return uploaded(page.run(), "A plan file for this table", "plan.yaml", PLAN.dumps())
+
+
+@pytest.mark.parametrize("bring", [loaded, lambda page: opened(page, "plan.yaml", PLAN.dumps())])
+def test_a_column_with_another_name_is_read_under_that_of_the_plan(bring: object) -> None:
+    page = bring(brought("County,sex,income"))  # type: ignore[operator]
+    assert "this one has no county" in texts(page)
+    assert labelled(page.selectbox, "The plan's county is").value == "County", "it differs in a letter only"
+    press(page, READ)
+    settled(page)
+    assert columns(page) == ["county", "sex", "income"]
+    assert visit_of(page).plan == PLAN
+    assert visit_of(page).read_as == {"rename": {"County": "county"}}
+    assert visit_of(page).waiting is None
+
+
+def test_which_column_it_is_must_be_said_where_no_name_is_alike() -> None:
+    page = loaded(brought("district,sex,income"))
+    assert labelled(page.button, READ).disabled
+    labelled(page.selectbox, "The plan's county is").set_value("district").run()
+    press(page, READ)
+    assert columns(settled(page)) == ["county", "sex", "income"]
+
+
+def test_a_plan_for_a_wholly_other_table_is_refused_as_before() -> None:
+    page = loaded(brought("a,b,c"))
+    assert visit_of(page).waiting is None
+    assert any("county" in each.value for each in page.warning), [each.value for each in page.warning]
+    assert READ not in [each.label for each in page.button]
