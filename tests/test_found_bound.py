@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from decimal import Decimal
 from fractions import Fraction
@@ -16,8 +17,10 @@ import pytest
 import dpengine as dpe
 from dpengine.estimate.found_cells import resolve
 from dpengine.measure.strategy import decide, resolved
+from dpengine.spec.exchange import csvw_eo
 from tests.bundles import manifest_in, members_of, with_search, zipped
 from tests.replay import price, recorded, replayed
+from tests.test_cli import run
 
 PLAN = """
 dataset: pay
@@ -205,3 +208,62 @@ def test_a_bundle_that_claims_another_share_or_number_of_counts_is_refused() -> 
 def test_bounds_that_cannot_be_found_are_refused(column: str, message: str) -> None:
     with pytest.raises(dpe.PlanError, match=message):
         plan(PLAN.replace(UPPER, column))
+
+
+def test_readers_are_told_the_bound_its_price_and_what_it_means() -> None:
+    members = members_of(_bundle())
+    read_me = " ".join(members["README.txt"].decode().split())
+    assert "The upper bound of pay, 1,000, was found from noisy counts, for ε = 0.1" in read_me
+    assert "values reach 1,000,000 at most" in read_me
+    assert "values above it count as the bound" in read_me
+    report = members["report.html"].decode()
+    assert "0 … 1000, found below 1000000" in report
+    assert "found privately, with a part of ε" in report
+    manifest = json.loads(members["manifest.json"])
+    assert manifest["domain"]["pay"]["found_below"] == "1000000"
+    assert any(line.startswith("upper bound that was found") for line in manifest["post_processing"])
+    assert not any(line.startswith("cells that were found") for line in manifest["post_processing"])
+    assert dpe.preview(plan()), "a table that is made up has the stated end"
+
+
+def test_a_bundle_that_is_silent_about_the_bound_is_refused() -> None:
+    members = members_of(_bundle())
+    with manifest_in(members) as manifest:
+        del manifest["domain"]["pay"]["found_below"]
+    with pytest.raises(dpe.ReleaseError, match=r"manifest\.json: domain"):
+        dpe.verify(zipped(members))
+
+
+def test_the_command_line_says_what_finding_costs_and_which_bound_was_found(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(PLAN, encoding="utf-8")
+    people().to_csv(tmp_path / "t.csv", index=False)
+    told = run("predict", tmp_path / "plan.yaml").stdout.splitlines()[1]
+    assert told.startswith("Of this, 0.1 (pay) pays for finding upper bounds, and 0.9 for the tables.")
+    assert told.endswith("shrink in proportion to the bound: if it is found at a tenth, to about a tenth.")
+    command = ["release", tmp_path / "plan.yaml", tmp_path / "t.csv", "-o", tmp_path / "r.zip"]
+    done = run(*command, "--ledger", f"sqlite:///{tmp_path}/l.db")
+    assert done.stdout.splitlines()[1] == "upper bound found: 1000 of pay"
+
+
+def test_synthetic_rows_and_copies_are_of_the_range_that_was_found() -> None:
+    finished = dpe.release(people(), plan())
+    rows = pd.read_csv(io.BytesIO(members_of(finished.bundle)["synthetic.csv"]))
+    assert pd.to_numeric(rows["pay"], errors="coerce").max() <= 1000
+    drawn = dpe.draw_replicates(finished.bundle)["sex",].iloc[0]
+    means = np.array([drawn[f"sum_pay_r{k}"] / drawn[f"known_pay_r{k}"] for k in range(50)])
+    assert np.abs(means - 499.5).max() < 60, "their errors are those of a range of 1000"
+
+
+def test_releases_with_other_bounds_are_not_compared_by_their_means(tmp_path: Path) -> None:
+    first = dpe.release(people(), plan())
+    larger = people().assign(pay=lambda frame: frame["pay"] * 9)
+    second = dpe.release(larger, plan(**{"dataset: pay": "dataset: later"}))
+    for finished, name in ((first, "a.zip"), (second, "b.zip")):
+        finished.save(tmp_path / name)
+    changes = dpe.compare(dpe.published(tmp_path / "a.zip"), dpe.published(tmp_path / "b.zip"))
+    assert "mean_pay" not in set(changes["sex",]["number"])
+
+
+def test_what_is_published_of_a_codebook_is_the_stated_end() -> None:
+    finished = dpe.release(people(), plan())
+    assert b'"maximum": 1000000' in csvw_eo.write([pay(finished.plan)])

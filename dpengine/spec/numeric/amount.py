@@ -84,6 +84,10 @@ class Amount(ColumnBase):
         knots = fields.get("knots") if isinstance(fields, dict) else None
         if not isinstance(knots, list | tuple) or not knots:
             return fields
+        if fields.get("upper") is not None:  # for quantiles, its plan gives it some (`spec.plan_checks`)
+            raise ValueError(
+                _("an amount whose upper bound is found declares no knots: leave them out, or say 'to' without 'upper'")
+            )
         bounds = {} if {"from", "low"} & fields.keys() else {"from": knots[0]}
         return fields | bounds | ({} if {"to", "high"} & fields.keys() else {"to": knots[-1]})
 
@@ -131,10 +135,6 @@ class Amount(ColumnBase):
     def _check_upper(self) -> Self:
         if self.upper is None:
             return self
-        if self.knots:
-            raise ValueError(
-                _("an amount whose upper bound is found declares no knots: leave them out, or say 'to' without 'upper'")
-            )
         if self.upper.below is not None and self.upper.below < self.high:
             raise ValueError(_("an upper bound that was found lies below the end that the plan states"))
         if self.upper.below is None and self.grid.steps <= MIN_STEPS:
