@@ -8,12 +8,13 @@ most one row in `MOST_ABOVE` may be above, by the noisy counts: groups that nobo
 
 Which noisy counts are people, and which are noise? A bound one candidate too high only costs noise of a width that is
 about half as large again, but most candidates lie far above all people. So candidates are added from the lowest one on:
-each adds its noisy count, if that is positive, and costs `EMPTY` times the scale of the noise. People end where this
-sum is largest. To end d candidates too high, noise must make up for d times the cost, and the chance of that falls
-faster than the width rises. If no count stands out of the noise, the lowest candidate is the bound.
+each adds its noisy count, if that is positive, and costs a few times the scale of the noise. People end where this sum
+is largest. To end d candidates too high, noise must make up for d times the cost, and the chance of that falls faster
+than the width rises. Where so few people are that the sum is never above 0, candidates cost less, as `EMPTY` says; and
+if it still is not, the stated end stays: a bound below nearly all people would only look exact.
 
 Source of the balance: Amin, Kulesza, Munoz & Vassilvitskii 2019, "Bounding user contributions: a bias-variance
-trade-off in differential privacy". `EMPTY` and the usual share of ε are set in benchmarks/found_bound.py.
+trade-off in differential privacy". How `EMPTY` and the usual share of ε were set is in benchmarks/found_bound.py.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["bound_place", "rows_above"]
 
-EMPTY = Fraction(5, 2)
+EMPTY = Fraction(5, 2), Fraction(1), Fraction(1, 2)  # what a candidate costs, in scales of the noise
 MOST_ABOVE = 20
 ROOT_OF_TWO = Fraction(7, 5)
 
@@ -49,12 +50,13 @@ def bound_place(counts: Sequence[int], scale: Fraction, above: Fraction) -> int:
 
     >>> bound_place([90, 700, 200, 5, -3, 6], Fraction(2), Fraction(1))
     2
-    >>> bound_place([90, 700, 8], Fraction(2), Fraction(9)), bound_place([1, -2, 0, 3], Fraction(2), Fraction(1))
-    (1, 0)
+    >>> bound_place([90, 700, 8], Fraction(2), Fraction(9)), bound_place([0, -2, 1, 1], Fraction(2), Fraction(1))
+    (1, 3)
     """
     positive = [max(count, 0) for count in counts]
-    sums = list(accumulate(count - EMPTY * scale for count in positive))
-    end = sums.index(max(sums))
+    end = next((end for cost in EMPTY if (end := _end(positive, cost * scale)) is not None), None)
+    if end is None:
+        return len(counts) - 1
     people = sum(positive[: end + 1])
     most = min(above, Fraction(people, MOST_ABOVE))
     left = people
@@ -63,3 +65,10 @@ def bound_place(counts: Sequence[int], scale: Fraction, above: Fraction) -> int:
         if left <= most:
             return place
     return end
+
+
+def _end(positive: Sequence[int], cost: Fraction) -> int | None:
+    """Return the last candidate with people if each costs so much; None if none has any."""
+    sums = list(accumulate(count - cost for count in positive))
+    most = max(sums)
+    return sums.index(most) if most > 0 else None

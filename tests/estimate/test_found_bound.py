@@ -39,7 +39,11 @@ def test_rows_above_are_those_where_clamping_and_noise_balance() -> None:
 @given(st.lists(st.integers(-60, 900), min_size=1, max_size=30), st.integers(1, 20), st.integers(0, 60))
 def test_the_bound_is_the_lowest_with_few_rows_above(counts: list[int], scale: int, above: int) -> None:
     place = bound_place(counts, Fraction(scale), Fraction(above))
-    sums = np.cumsum(np.maximum(counts, 0) - float(EMPTY) * scale)
+    costs = (np.cumsum(np.maximum(counts, 0) - float(cost) * scale) for cost in EMPTY)
+    sums = next((each for each in costs if each.max() > 0), None)
+    if sums is None:
+        assert place == len(counts) - 1
+        return
     people = np.maximum(counts, 0)[: int(sums.argmax()) + 1]
     few = min(above, people.sum() / MOST_ABOVE)
     assert people[place + 1 :].sum() <= few
@@ -63,8 +67,13 @@ def test_many_rows_beyond_a_gap_are_people() -> None:
     assert bound_place([3000, 0, 0, 0, 0, 0, 500, 0], Fraction(10), NONE) == 6
 
 
-def test_without_people_the_lowest_candidate_is_the_bound() -> None:
-    assert bound_place([0] * 20, Fraction(10), Fraction(100)) == 0
+def test_where_no_people_are_seen_the_stated_end_stays() -> None:
+    assert bound_place([3, 4, -9, *([0] * 16), 2], Fraction(10), NONE) == 19
+
+
+def test_few_people_are_seen_where_candidates_cost_less() -> None:
+    """As many as one and a half times the noise in each of four candidates: together they are not noise."""
+    assert bound_place([15, 16, 14, 15, *([0] * 16)], Fraction(10), NONE) == 3
 
 
 def test_at_most_one_row_in_twenty_is_above_however_many_groups_there_are() -> None:

@@ -72,7 +72,7 @@ def test_the_blank_search_for_an_upper_bound_costs_its_share() -> None:
     (blank,) = blank_searches(plan)
     assert blank.cost == Fraction(1, 10)
     assert blank.cost + plan.for_tables == plan.epsilon
-    assert resolve(plan, [blank]).column("pay").labels == ("0", "10", "(missing)")
+    assert resolve(plan, [blank]).column("pay").labels == ("0", "30", "(missing)")
 
 
 def test_what_is_left_for_the_tables_and_the_shares_are_epsilon() -> None:
