@@ -186,6 +186,7 @@ def _bundle() -> bytes:
 TAMPERED: dict[str, Any] = {
     "a noisy count": lambda stored: stored["values"].__setitem__(14, 4_000_000),
     "a number": lambda stored: stored["values"].pop(),
+    "a number too many": lambda stored: stored["values"].append(10**9),
     "a list": lambda stored: stored.pop("values"),
     "boxes": lambda stored: stored.update(parents=[-1], first=[0], last=[1], parts=[10**6]),
 }

@@ -81,8 +81,8 @@ class Neighbours:
     def evidence(self, measured: Measurements) -> float:
         """Return the log-likelihood ratio of an outcome with the first person to one without."""
         ratio = 0.0
-        for one, x, y in self._searched(measured, self._steps[True]):
-            ratio += float(int((np.abs(one.values - x) - np.abs(one.values - y)).sum()) / one.scale(PARTS))
+        for cells, x, y in self._searched(measured, self._steps[True]):
+            ratio += float(int((np.abs(cells.values - x) - np.abs(cells.values - y)).sum()) / cells.scale(PARTS))
         found = self._in_found_cells(measured.searches)
         for one in measured.marginals:
             x, y = found._exact(one, found.without), found._exact(one, found.with_first)

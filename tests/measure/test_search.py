@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpengine import Plan, PlanError, preview
@@ -55,6 +55,7 @@ def amounts_of(rows: int = 1) -> Plan:
     return Plan(dataset="pay", epsilon="1/2", columns=columns, tables=tables, unit=unit)
 
 
+@example([5, 0, 0, 0], 3, 1)
 @given(st.lists(st.integers(0, 60), min_size=4, max_size=4), st.integers(0, 3), st.sampled_from([1, 3]))
 def test_one_person_moves_the_upper_bound_by_their_rows_of_the_share_exactly(
     counts: list[int], place: int, rows: int
