@@ -140,12 +140,13 @@ def test_a_plan_keeps_its_identity_when_its_bound_is_found() -> None:
 
 
 def test_another_share_or_range_is_another_release() -> None:
-    keys = {decide(plan(PLAN.replace(UPPER, other))).plan_id for other in (
+    others = [
         UPPER, "from: 0, to: 1000000, step: 10", "from: 0, to: 1000000, step: 10, upper: {share: 1/5}",
         "from: 0, to: 2000000, step: 10, upper: found", "from: 0, to: 1000000, step: 20, upper: found",
         "from: -10, to: 1000000, step: 10, upper: found",
-    )}  # fmt: skip
-    assert len(keys) == 6
+    ]  # fmt: skip
+    plans = [plan(PLAN.replace(UPPER, other)) for other in others]
+    assert len({decide(each).plan_id for each in plans}) == len({each.key for each in plans}) == len(others)
 
 
 @pytest.mark.parametrize("form", ["persons", "quantiles", "adaptive", "two amounts"])
