@@ -63,7 +63,9 @@ def test_a_release_finds_what_people_have_and_readers_find_the_same(tmp_path: Pa
     read_me = " ".join(members_of(finished.bundle)["README.txt"].decode().split())
     assert "Nobody listed the values of plz. They are those whose noisy count was 72 or more" in read_me
     assert "With a chance of at most 0.1 %, one of the listed values is one that nobody has." in read_me
-    assert "The cells of plz were found from noisy counts" in members_of(finished.bundle)["report.html"].decode()
+    assert (
+        "The cells or bounds of plz were found from noisy counts" in members_of(finished.bundle)["report.html"].decode()
+    )
     manifest = dpe.verify(tmp_path / "found.zip")
     assert manifest["domain"]["plz"]["source"] == "found"
     (entry,) = [each for each in manifest["measurements"] if each["columns"] == ["plz"]]

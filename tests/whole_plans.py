@@ -49,7 +49,12 @@ def _columns(draw: st.DrawFn, name: str) -> dict[str, Any]:
 def _amounts(draw: st.DrawFn) -> list[dict[str, Any]]:
     """Up to two amounts, with two ends or more knots."""
     ends = st.sampled_from(
-        [{"from": 0, "to": 1}, {"from": -5, "to": "2.5", "step": "0.5"}, {"knots": [0, 10, 16, 20, 40]}]
+        [
+            {"from": 0, "to": 1},
+            {"from": -5, "to": "2.5", "step": "0.5"},
+            {"knots": [0, 10, 16, 20, 40]},
+            {"from": -5, "to": 300, "step": 5, "upper": "found"},
+        ]
     )
     names = draw(st.lists(st.sampled_from(["pay", "mean", "Größe"]), max_size=2, unique=True))
     return [{"name": name, "kind": "amount", "missing": draw(st.booleans())} | draw(ends) for name in names]

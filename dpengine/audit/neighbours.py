@@ -17,7 +17,7 @@ missing; with a row in an empty leaf; with more rows and cells than are counted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product, repeat
@@ -27,9 +27,12 @@ import numpy as np
 
 from dpengine.array_types import Columns, Ints
 from dpengine.counting.count import count
-from dpengine.marginals.measurement import Measurement, Measurements
+from dpengine.counting.search_counts import count_steps
+from dpengine.estimate.found_cells import resolve
+from dpengine.marginals.measurement import PARTS, Boxes, Measurement, Measurements, Search
 from dpengine.measure.quantile_choice import Contest, contests
-from dpengine.measure.strategy import decide
+from dpengine.measure.search import search
+from dpengine.measure.strategy import decide, resolved
 from dpengine.measure.strategy_base import Strategy
 from dpengine.sources.open import open_table
 from dpengine.spec.numeric.amount_steps import Stepped
@@ -64,20 +67,62 @@ class Neighbours:
     @property
     def costs(self) -> list[Fraction]:
         """Return the exact ε that the measurements reveal about each person."""
-        measured = self._strategy.measure(lambda marginals: self.without)
-        return [self._cost(measured, person) for person in self.persons]
+        measured = self.measured(present=False)
+        found = self._in_found_cells(measured.searches)
+        return [self._cost_of_searches(measured, person) + found._cost(measured, person) for person in self.persons]
+
+    def measured(self, *, present: bool) -> Measurements:
+        """Measure the table once as a release does, with the first person if `present`."""
+        searches = search(self.plan, self._steps[present])
+        found = self._in_found_cells(searches)
+        exact = found.with_first if present else found.without
+        return replace(found._strategy.measure(lambda marginals: exact), searches=searches)
 
     def evidence(self, measured: Measurements) -> float:
         """Return the log-likelihood ratio of an outcome with the first person to one without."""
         ratio = 0.0
+        for cells, x, y in self._searched(measured, self._steps[True]):
+            ratio += float(int((np.abs(cells.values - x) - np.abs(cells.values - y)).sum()) / cells.scale(PARTS))
+        found = self._in_found_cells(measured.searches)
         for one in measured.marginals:
-            x, y = self._exact(one, self.without), self._exact(one, self.with_first)
+            x, y = found._exact(one, found.without), found._exact(one, found.with_first)
             ratio += float(int((np.abs(one.values - x) - np.abs(one.values - y)).sum()) / one.allocation.scale_in_units)
         return ratio
 
+    def _in_found_cells(self, searches: Sequence[Search]) -> Neighbours:
+        """Return the same neighbours, with the cells that follow from `searches`; rows are counted once in each."""
+        if not searches:
+            return self
+        plan = resolve(self.plan, searches)
+        return self._known.setdefault(tuple(plan.column(name).labels for name in plan.finds), replace(self, plan=plan))
+
+    @cached_property
+    def _known(self) -> dict[tuple[tuple[str, ...], ...], Neighbours]:
+        """These neighbours in the cells that were found so far."""
+        return {}
+
+    @cached_property
+    def _steps(self) -> dict[bool, list[Any]]:
+        """The exact counts from which cells are found, without any of the persons, and with the first one."""
+        return {False: self._counted_steps(()), True: self._counted_steps(self.persons[0])}
+
+    def _counted_steps(self, person: Iterable[Row]) -> list[Any]:
+        with open_table(self._frame(person)) as table:
+            return list(count_steps(table, self.plan, truncation_key=KEY))
+
+    def _searched(self, measured: Measurements, there: Sequence[Any]) -> Iterator[tuple[Boxes, Ints, Ints]]:
+        """Yield each search for an upper bound, with its exact counts without any of the persons, and those `there`."""
+        for one, x, y in zip(measured.searches, self._steps[False], there, strict=True):
+            assert isinstance(one, Boxes), "upper bounds are found"
+            yield one, x, y
+
+    def _cost_of_searches(self, measured: Measurements, person: Iterable[Row]) -> Fraction:
+        searched = self._searched(measured, self._counted_steps(person))
+        return sum((int(np.abs(x - y).sum()) / one.scale(PARTS) for one, x, y in searched), Fraction(0))
+
     @cached_property
     def _strategy(self) -> Strategy:
-        return decide(self.plan)
+        return resolved(self.plan) if self.plan.as_written != self.plan else decide(self.plan)
 
     @cached_property
     def _places(self) -> dict[tuple[Columns, int], int]:
@@ -156,6 +201,17 @@ def _quantiles(epsilon: Fraction) -> Neighbours:
     return Neighbours(plan, ("sex", "pay"), rows, tuple((("m", value),) for value in VALUES))
 
 
+def _found_bound(epsilon: Fraction) -> Neighbours:
+    """Build neighbours for means of an amount whose upper bound is found with half of ε, among 5, 7.5 and 10.
+
+    The first person is the only one above 7.5, and has the largest value.
+    """
+    pay = {**AMOUNTS[0], "upper": {"share": "1/2"}}
+    plan = _plan(epsilon, [SEX, pay], [{"columns": ["sex"], "mean": ["pay"]}])
+    rows = (*(("f", "0.5") for _ in range(6)), ("m", "7"), ("m", None))
+    return Neighbours(plan, ("sex", "pay"), rows, tuple((("m", value),) for value in VALUES))
+
+
 def _two_amounts(epsilon: Fraction) -> Neighbours:
     """Build neighbours for the covariance of two amounts by group: a row has products of weights in four cells."""
     plan = _plan(epsilon, [SEX, *AMOUNTS], [{"columns": ["sex"], "covariance": [["pay", "hours"]]}])
@@ -207,6 +263,7 @@ NEIGHBOURS: dict[str, Callable[[Fraction], Neighbours]] = {
     mark("amounts"): _amounts,
     mark("two amounts"): _two_amounts,
     mark("adaptive, amounts"): _adaptive_amounts,
+    mark("upper bounds that are found"): _found_bound,
     mark("levels"): _levels,
     mark("distinct persons"): _distinct,
 }

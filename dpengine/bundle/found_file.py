@@ -1,7 +1,8 @@
 """The noisy counts from which a release found the cells of columns, in a file of its bundle: `found.json`.
 
-It lists by column what was measured: for bins, the boxes (`marginals.measurement.Boxes`); for values, the keys that
-were shown, and their noisy counts (`marginals.measurement.FoundKeys`). The plan in the bundle is as the owner wrote it.
+It lists by column what was measured: for bins, the boxes (`marginals.measurement.Boxes`); for the upper bound of an
+amount, the noisy counts of rows up to each of its candidates; for values, the keys that were shown, and their noisy
+counts (`marginals.measurement.FoundKeys`). The plan in the bundle is as the owner wrote it.
 A reader of the bundle computes the cells again from these counts.
 """
 
@@ -22,7 +23,8 @@ from dpengine.estimate.found_cells import resolve
 from dpengine.marginals.measurement import Boxes, FoundKeys, Search
 from dpengine.spec import strict_yaml
 from dpengine.spec.categories.universe import Universe
-from dpengine.spec.domain import Category, Number
+from dpengine.spec.domain import Amount, Category, Number
+from dpengine.spec.numeric.found_upper import candidate_steps
 from dpengine.spec.plan import Plan
 
 __all__ = ["FILE", "max_bytes", "plan_in", "searches_in", "to_text"]
@@ -57,7 +59,15 @@ class _Keys(BaseModel):
     values: list[Whole]
 
 
-_FILE = TypeAdapter(dict[str, _Boxes | _Keys])
+class _Cells(BaseModel):
+    """The noisy counts of rows up to each candidate for an amount's upper bound, from the one before."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    values: Numbers
+
+
+_FILE = TypeAdapter(dict[str, _Boxes | _Keys | _Cells])
 
 
 def to_text(plan: Plan, searches: Sequence[Search]) -> str:
@@ -77,7 +87,8 @@ def _arrays(plan: Plan, one: Search) -> dict[str, list[Any]]:
     if isinstance(one, FoundKeys):
         universe = _universe(plan, one.columns[0])
         return {"keys": list(map(universe.key, one.places.tolist())), "values": one.values.tolist()}
-    return {name: getattr(one, name).ravel().tolist() for name in ARRAYS}
+    arrays = ("values",) if isinstance(plan.column(one.columns[0]), Amount) else ARRAYS
+    return {name: getattr(one, name).ravel().tolist() for name in arrays}
 
 
 def _universe(plan: Plan, name: str) -> Universe:
@@ -114,13 +125,15 @@ def searches_in(members: Archive, plan: Plan) -> tuple[Search, ...]:
     return tuple(_search(plan, name, entry) for name, entry in entries.items())
 
 
-def _search(plan: Plan, name: str, entry: _Boxes | _Keys) -> Search:
+def _search(plan: Plan, name: str, entry: _Boxes | _Keys | _Cells) -> Search:
     """Return what was measured of a column. Raises `ReleaseError` if it is impossible, or not what the plan asks."""
     column = plan.column(name)
     if isinstance(entry, _Keys) and isinstance(column, Category) and column.among is not None:
         return _keys(FoundKeys.none(name, column.among, plan.epsilon, plan.unit.rows), column.among, entry)
     if isinstance(entry, _Boxes) and isinstance(column, Number):
         return _boxes(plan, name, entry)
+    if isinstance(entry, _Cells) and isinstance(column, Amount):
+        return _cells(plan, column, entry)
     raise ReleaseError(f"{FILE}: what is there of {name} is not what plan.yaml asks to find")
 
 
@@ -141,6 +154,18 @@ def _boxes(plan: Plan, name: str, entry: _Boxes) -> Boxes:
     if cost != epsilon:
         raise ReleaseError(f"{FILE}: the boxes of {name} do not cost the share of ε that plan.yaml gives")
     return boxes
+
+
+def _cells(plan: Plan, column: Amount, entry: _Cells) -> Boxes:
+    """Return noisy counts up to the candidates for an upper bound. Raises `ReleaseError` if there are not as many."""
+    if len(entry.values) != _candidates(column):
+        raise ReleaseError(f"{FILE}: what is there of {column.name} are not counts up to each of its upper bounds")
+    values = np.array(entry.values, dtype=np.int64)
+    return Boxes.of_cells(column.name, plan.epsilon * column.share, plan.unit.rows, values)
+
+
+def _candidates(column: Amount) -> int:
+    return len(candidate_steps(column.as_written.grid.steps))
 
 
 def _keys(none: FoundKeys, among: Universe, entry: _Keys) -> FoundKeys:
@@ -191,6 +216,8 @@ def _most_bytes(plan: Plan, name: str) -> int:
     column = plan.column(name)
     if isinstance(column, Category) and column.among is not None:
         return KEY_BYTES * column.among.most
+    if isinstance(column, Amount):
+        return BOX_BYTES * _candidates(column)
     return BOX_BYTES * MAX_BOXES * _steps(plan, name)
 
 

@@ -18,6 +18,7 @@ from dpengine.bundle.guide_entries import (
     COUNT_APART,
     DEVIATIONS,
     FOUND_BINS,
+    FOUND_BOUND,
     FOUND_VALUES,
     IN_FILES,
     LEVELS,
@@ -31,14 +32,15 @@ from dpengine.bundle.guide_entries import (
 )
 from dpengine.estimate.estimates import ModelledEstimates
 from dpengine.estimate.model_intervals import mean_errors
+from dpengine.exact import exactly
 from dpengine.marginals.measurement import FoundKeys
 from dpengine.results.result import Result
 from dpengine.results.views.published import PublishedTables
 from dpengine.spec.counted_wording import counted_noun
-from dpengine.spec.domain import Category
+from dpengine.spec.domain import Amount, Category
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, people, words_in_files
-from dpengine.translation.catalogue import _, number
+from dpengine.translation.catalogue import _, localised, number
 
 __all__ = ["column_entries", "entries_of_tables", "model_errors", "reading_entries", "synthetic_entry"]
 
@@ -113,9 +115,23 @@ def _found_cells(result: Result) -> list[Entry]:
             chance = f"{number(100 * float(column.among.chance), '.3g')} %"
             least = number(search.least)
             entries.append(FOUND_VALUES.translated(column=column.heading, what=what, least=least, chance=chance))
+        elif isinstance(column, Amount):
+            entries.append(_found_bound(column, result.plan))
         else:
             entries.append(FOUND_BINS.translated(column=column.heading, what=what))
     return entries
+
+
+def _found_bound(column: Amount, plan: Plan) -> Entry:
+    """Return at what price the upper bound of an amount was found, and what it means."""
+    assert column.upper is not None, "an amount whose upper bound is found"
+    below = column.high if column.upper.below is None else column.upper.below
+    return FOUND_BOUND.translated(
+        column=column.heading,
+        high=localised(f"{column.high:,f}"),
+        below=localised(f"{below:,f}"),
+        part=exactly(plan.epsilon * column.share),
+    )
 
 
 def model_errors(result: Result) -> str:

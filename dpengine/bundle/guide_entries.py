@@ -9,8 +9,8 @@ from dpengine.translation.catalogue import _, mark
 
 __all__ = [
     "ADDING", "AMOUNTS", "ASSOCIATIONS", "CHOSEN_QUANTILES", "COMPARING", "COUNT", "COUNT_APART", "DEVIATIONS",
-    "FOUND_BINS", "FOUND_VALUES", "IN_FILES", "LEVELS", "MOSTLY_NOISE", "NUMBERS", "QUANTILES", "REPLICATES",
-    "SYNTHETIC", "SYNTHETIC_APART", "Entry",
+    "FOUND_BINS", "FOUND_BOUND", "FOUND_VALUES", "IN_FILES", "LEVELS", "MOSTLY_NOISE", "NUMBERS", "QUANTILES",
+    "REPLICATES", "SYNTHETIC", "SYNTHETIC_APART", "Entry",
 ]  # fmt: skip
 
 
@@ -298,6 +298,15 @@ FOUND_BINS = Entry(
         "bins are narrow where values are close to each other."
     ),
     mark("Look at the width of a bin before you compare its count with that of another."),
+)
+FOUND_BOUND = Entry(
+    mark("Upper bounds that were found"),
+    mark(
+        "The upper bound of {column}, {high}, was found from noisy counts, for ε = {part}; the plan states that values "
+        "reach {below} at most. Hardly anybody seems to be above the bound, and values above it count as the bound. So "
+        "means and sums have less noise, and are a little too low if some values are far above."
+    ),
+    mark("Take care with a sum to which a few very large values would add much."),
 )
 IN_FILES = Entry(
     mark("Words in the files"),

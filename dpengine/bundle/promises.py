@@ -35,7 +35,14 @@ DEFINITION = mark("pure ε-differential privacy")
 NEIGHBOURS = mark("add or remove one person (all their rows)")
 TRUST_MODEL = mark("central: the data owner holds the rows and is trusted with them; readers see only this release")
 
-# These stand in every version: no release of an earlier one has standard deviations.
+# These stand in every version: no release of an earlier one has standard deviations, or finds an upper bound.
+FOUND_BOUND = mark(
+    "upper bound that was found: for each amount whose plan says so, noisy counts of rows up to each of some "
+    "candidates for its upper bound were measured first, with the part of ε that the plan says. The candidates follow "
+    "from the declared range. found.json holds these counts, and the bound follows from them and the plan alone, by a "
+    "fixed rule: few rows are above it. It takes the place of the declared upper end: values above it count as the "
+    "bound, in means, in sums and in all else."
+)
 DEVIATIONS = mark(
     "standard deviation: of the people whose value is known, each bounded as declared and moved to the nearest step; "
     "squares are divided by the number of people. It is computed from noisy counts in which a row is shared in three, "
@@ -209,6 +216,8 @@ def _bounds(plan: Plan, name: str) -> dict[str, str]:
     if not isinstance(column, Amount):
         return {}
     bounds = {key: f"{value:f}" for key, value in (("from", column.low), ("to", column.high), ("step", column.step))}
+    if column.upper is not None and column.upper.below is not None:
+        bounds["found_below"] = f"{column.upper.below:f}"  # the end that the plan states
     return bounds | ({"squares": "yes"} if column.degree > 1 else {})
 
 
@@ -239,8 +248,10 @@ def _has_pairs(plan: Plan) -> bool:
 
 def _amount_sentences(plan: Plan, wording: Wording) -> list[str]:
     """Say how means, quantiles, slopes and amounts of synthetic rows are made; earlier versions do not say it."""
-    sentences = [(bool(plan.finds), wording.found), (_has_means(plan), wording.means),
-            (_has_deviations(plan), DEVIATIONS), (_has_quantiles(plan), wording.quantiles),
+    bounds = [name for name in plan.finds if isinstance(plan.column(name), Amount)]
+    sentences = [(len(plan.finds) > len(bounds), wording.found), (bool(bounds), FOUND_BOUND),
+            (_has_means(plan), wording.means), (_has_deviations(plan), DEVIATIONS),
+            (_has_quantiles(plan), wording.quantiles),
             (_has_pairs(plan), wording.associations), (bool(plan.amounts(())), wording.amounts)]  # fmt: skip
     return [sentence for has, sentence in sentences if has and sentence]
 

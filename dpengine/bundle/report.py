@@ -283,6 +283,8 @@ def provenance(plan: Plan, name: str) -> dict[str, Any]:
     column = plan.column(name)
     words = shown_labels(column)[: column.declared_size]
     extent = f"{words[0]} … {words[-1]}" if not isinstance(column, Category) else ""
+    if isinstance(column, Amount) and column.upper is not None and column.upper.below is not None:
+        extent += ", " + _("found below {high}", high=localised(f"{column.upper.below:f}"))
     if isinstance(column, Date):
         extent += f", {_(PERIODS[column.by])}"
     if isinstance(column, Time) and column.of is not None:

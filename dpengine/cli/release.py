@@ -104,7 +104,7 @@ def _publish(
 def _summary_of(finished: Release, plan: Plan, ledger: Ledger, output: Path) -> dict[str, Any]:
     from dpengine.results.mostly_other import mostly_left_out, mostly_other
 
-    found = {name: finished.plan.column(name).declared_size for name in finished.plan.finds}
+    found = _found(finished.plan)
     return {
         "release_id": finished.release_id,
         "epsilon": exact_text(plan.epsilon),
@@ -115,12 +115,24 @@ def _summary_of(finished: Release, plan: Plan, ledger: Ledger, output: Path) -> 
     } | ({"found": found} if found else {})
 
 
+def _found(plan: Plan) -> dict[str, int | str]:
+    """Return for each column the number of its cells that were found, or its upper bound."""
+    from dpengine.spec.domain import Amount
+
+    columns = [plan.column(name) for name in plan.finds]
+    return {each.name: f"{each.high:f}" if isinstance(each, Amount) else each.declared_size for each in columns}
+
+
 def _say_summary(summary: dict[str, Any], plan: Plan, *, err: bool) -> None:
     from dpengine.charts.style import join_names
 
     say(f"{summary['output']}: release {summary['release_id']}, ε = {summary['epsilon']}", err=err)
     if found := summary.get("found"):
-        say(f"cells found: {', '.join(f'{size:,} of {name}' for name, size in found.items())}", err=err)
+        cells = [f"{size:,} of {name}" for name, size in found.items() if isinstance(size, int)]
+        bounds = [f"{bound} of {name}" for name, bound in found.items() if isinstance(bound, str)]
+        for what, some in (("cells found", cells), ("upper bound found", bounds)):
+            if some:
+                say(f"{what}: {', '.join(some)}", err=err)
     say_charge(summary, err=err)
     if summary["charged"] == "0":
         say(f"{plan.dataset}: nothing was spent, since the same tables of the same data were published before", err=err)

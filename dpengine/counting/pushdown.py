@@ -21,7 +21,7 @@ from dpengine.counting.universe_keys import counts_by_place, held_keys, universe
 from dpengine.errors import TableError
 from dpengine.sources.databases.remote import RemoteTable
 from dpengine.spec.domain import Amount, Category, Column
-from dpengine.spec.numeric.amount_steps import AmountAtSteps
+from dpengine.spec.numeric.amount_steps import AmountAtSteps, AmountInCells
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Plan, Unit
 from dpengine.translation.catalogue import _
@@ -62,7 +62,7 @@ def _cell(amount: Amount, axis: int) -> str:
 
 def _units(amount: Amount, axis: int) -> str:
     """Write the units of a value that belong to the next cell."""
-    if isinstance(amount, AmountAtSteps):
+    if isinstance(amount, AmountInCells):
         return f"CAST(0 AS BIGINT) AS u{axis}"
     pieces = [(low, high, amount.parts // (high - low)) for low, high in pairwise(amount.knot_places)]
     whens = " ".join(f"WHEN k{axis} < {high} THEN (k{axis} - {low}) * {part}" for low, high, part in pieces[:-1])

@@ -1,11 +1,13 @@
-"""Count the steps of a range, or the keys of a universe that have rows, from which the cells of columns are found."""
+"""Count rows in the steps of a range, up to bounds, or of keys with rows: from these the cells of columns are found."""
 
 from __future__ import annotations
 
 from dpengine.array_types import Ints
 from dpengine.counting.count import count, count_keys
 from dpengine.sources.table import Table
-from dpengine.spec.domain import Category, Number
+from dpengine.spec.declared import changed
+from dpengine.spec.domain import Amount, Category, Number
+from dpengine.spec.numeric.amount_steps import up_to_bounds
 from dpengine.spec.plan import Plan
 
 __all__ = ["count_steps"]
@@ -14,8 +16,9 @@ __all__ = ["count_steps"]
 def count_steps(table: Table, plan: Plan, *, truncation_key: bytes) -> list[Ints | tuple[Ints, Ints]]:
     """Return for each of `plan.finds` the exact number of rows in each step of its range, or of each key with rows.
 
-    Keys are given by their places (`count.count_keys`). Rows with another value, or none, are left out. At most
-    `plan.unit.rows` rows of a person count, chosen as `count` chooses them. Raises `TableError` as `count` does.
+    Of an amount, rows are counted between candidates for its upper bound. Keys are given by their places
+    (`count.count_keys`). Rows with another value, or none, are left out. At most `plan.unit.rows` rows of a person
+    count, chosen as `count` chooses them. Raises `TableError` as `count` does.
     """
     counts: list[Ints | tuple[Ints, Ints]] = []
     for name in plan.finds:
@@ -29,7 +32,9 @@ def count_steps(table: Table, plan: Plan, *, truncation_key: bytes) -> list[Ints
 
 
 def plan_of_steps(plan: Plan, name: str) -> Plan:
-    """Return a plan with one table: the steps of this column."""
+    """Return a plan with one table: the steps of this column, or an amount's candidates for its upper bound."""
     column = plan.column(name)
+    if isinstance(column, Amount):
+        return changed(plan, columns=(up_to_bounds(column),), tables=((name,),))
     assert isinstance(column, Number), "a column whose bins are found"
     return Plan(dataset=plan.dataset, epsilon=plan.epsilon, unit=plan.unit, columns=[column.steps], tables=[[name]])

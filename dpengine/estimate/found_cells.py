@@ -9,6 +9,8 @@ most bins hold about the same number of people, and values that many people shar
 own bins. The weight of a bin is mostly its number of people, and to a small part its width, so that none becomes very
 wide.
 
+*Upper bounds.* See `estimate.found_bound`.
+
 *Values.* The keys that were shown are the values, in the order of their universe. All other values count as *other*.
 """
 
@@ -19,9 +21,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpengine.array_types import Ints
+from dpengine.estimate.found_bound import bound_place, rows_above
 from dpengine.marginals.box_tree import BoxTree
-from dpengine.marginals.measurement import FoundKeys, Search
-from dpengine.spec.domain import Category, Column, Number
+from dpengine.marginals.measurement import PARTS, FoundKeys, Search
+from dpengine.spec.domain import Amount, Category, Column, Number
+from dpengine.spec.numeric.found_upper import candidate_steps
 from dpengine.spec.plan import Plan
 
 __all__ = ["cut", "resolve"]
@@ -48,6 +52,10 @@ def _with_cells(plan: Plan, name: str, searched: Search) -> Column:
         assert isinstance(column, Category), "a column whose values are found"
         assert column.among is not None, "a column whose values are found"
         return column.with_values(column.among.values_at(searched.places.tolist()))
+    if isinstance(column, Amount):
+        place = bound_place(searched.values.tolist(), searched.scale(PARTS), rows_above(plan, name))
+        steps = candidate_steps(column.as_written.grid.steps)[place]
+        return column.with_high(column.low + steps * column.step)
     assert isinstance(column, Number), "a column whose bins are found"
     assert column.bins is not None, "a column whose bins are found"
     edges, expected = column.steps.edges, BoxTree(searched).table

@@ -184,6 +184,15 @@ class Boxes:
     values: Ints
     unevenness: Unevenness | None = None  # where nothing was asked
 
+    @classmethod
+    def of_cells(cls, name: str, epsilon: Fraction, sensitivity: int, values: Ints) -> Boxes:
+        """Return the noisy counts of all cells of a column, each measured by itself with all of `epsilon`."""
+        first = np.arange(values.size, dtype=np.int64)
+        parents, parts = np.full_like(first, -1), np.full_like(first, PARTS)
+        return cls(
+            (name,), values.shape, epsilon, sensitivity, parents, first[:, None], first[:, None] + 1, parts, values
+        )
+
     def scale(self, part: int) -> Fraction:
         """Return the scale of the discrete Laplace noise of a box that is given `part` of ε."""
         return self.sensitivity * PARTS / (self.epsilon * part)

@@ -2,9 +2,10 @@
 
 A release of a plan with found cells has two stages, which one charge pays for. First each such column is measured over
 its declared universe, with its share of ε: for bins, the steps of its range, in boxes that grow where there are people
-(`measure.box_measurement`); for values, all keys that it may have, but only those with the largest noisy numbers are
-shown (`noise.sparse`). Then the cells follow from these noisy counts (`estimate.found_cells`), and the tables in these
-cells are measured with the rest of ε.
+(`measure.box_measurement`); for the upper bound of an amount, the cells between its candidates, each by itself; for
+values, all keys that it may have, but only those with the largest noisy numbers are shown (`noise.sparse`). Then the
+cells follow from these noisy counts (`estimate.found_cells`), and the tables in these cells are measured with the rest
+of ε.
 
 The whole is ε-differentially private by adaptive composition (Dwork & Roth 2014, Theorem 3.16): whatever the first
 stage returned, the second one is `Plan.for_tables`-differentially private for the cells that follow from it, and the
@@ -20,10 +21,12 @@ from typing import TypeAlias
 import numpy as np
 
 from dpengine.array_types import Ints
-from dpengine.marginals.measurement import FoundKeys, Search
+from dpengine.marginals.measurement import Boxes, FoundKeys, Search
 from dpengine.measure.box_measurement import blank_boxes, measure_boxes
+from dpengine.noise.laplace import perturb
 from dpengine.noise.sparse import sparse_histogram
-from dpengine.spec.domain import Category, Number
+from dpengine.spec.domain import Amount, Category, Number
+from dpengine.spec.numeric.amount_steps import up_to_bounds
 from dpengine.spec.plan import Plan
 
 __all__ = ["Exact", "blank_searches", "search"]
@@ -44,7 +47,14 @@ def _search(plan: Plan, name: str, exact: Exact) -> Search:
     if isinstance(exact, tuple):
         return _keys(_no_keys(plan, name), most=_most(plan, name), exact=exact)
     share = plan.epsilon * plan.column(name).share
+    if isinstance(plan.column(name), Amount):
+        return _cells(plan, name, perturb(exact, plan.unit.rows / share))
     return measure_boxes((name,), [(0, exact.size)], exact, share, plan.unit.rows, for_bins=True)
+
+
+def _cells(plan: Plan, name: str, values: Ints) -> Boxes:
+    """Return noisy counts of disjoint cells: a row is in one, so each is measured with all of the share."""
+    return Boxes.of_cells(name, plan.epsilon * plan.column(name).share, plan.unit.rows, values)
 
 
 def _keys(none: FoundKeys, most: int, exact: tuple[Ints, Ints]) -> FoundKeys:
@@ -67,6 +77,8 @@ def _blank(plan: Plan, name: str) -> Search:
     if isinstance(column, Number):
         shape = (column.steps.declared_size,)
         return blank_boxes((name,), shape, plan.epsilon * column.share, plan.unit.rows)
+    if isinstance(column, Amount):
+        return _cells(plan, name, np.zeros(up_to_bounds(column).declared_size, dtype=np.int64))
     none = _no_keys(plan, name)
     places = np.arange(min(_most(plan, name), none.universe), dtype=np.int64)
     return replace(none, places=places, values=np.full_like(places, none.least))

@@ -24,7 +24,8 @@ unit: {{rows: 1}}             # one row is one person; or {{id: column_that_name
 # nouns: {{rows: visits}}     # what the rows are, in the plural, for charts and the report; else people
 # If nobody can list the values of a column, write   values: found, among: {{pattern: "#####"}}   (# is a digit): a
 # release finds those that many people have, for a quarter of ε. Bins of a number are found, for a tenth of ε, by
-#   from: 0, to: 5000, step: 10, bins: 20   instead of edges.
+#   from: 0, to: 5000, step: 10, bins: 20   instead of edges. The upper bound of a kind: amount, for a tenth of ε, by
+#   from: 0, to: 1000000, step: 100, upper: found   if nobody knows how large its values are.
 # Dates that are not written as 2024-12-31 need a format, such as   format: "%d/%m/%Y %H:%M"; else they are (other).
 columns:                    # keep those that stand in a table below
 """

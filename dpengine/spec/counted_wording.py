@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dpengine.array_types import Columns
 from dpengine.exact import exactly
-from dpengine.spec.domain import Number
+from dpengine.spec.domain import Amount, Number
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import name_of
-from dpengine.translation.catalogue import _, mark, number, plural
+from dpengine.translation.catalogue import _, mark, number, plural, some_of
 
 __all__ = [
     "counted_how", "counted_noun", "found_in_words", "noun", "persons_counted", "rows_counted", "unit_in_words",
@@ -131,19 +131,36 @@ def found_in_words(plan: Plan) -> str:
     if not plan.finds:
         return ""
     columns = [plan.column(name) for name in plan.finds]
+    shares = " + ".join(f"{exactly(plan.epsilon * each.share)} ({each.name})" for each in columns)
+    rest = exactly(plan.for_tables)
+    amounts = [column.name for column in columns if isinstance(column, Amount)]
     assumed = [
         _("{n} bins of one width ({name})", n=number(column.declared_size), name=column.name)
         if isinstance(column, Number)
         else _("{n} values ({name})", n=number(column.declared_size), name=column.name)
         for column in columns
+        if not isinstance(column, Amount)
     ]
-    return _(
-        "Of this, {shares} pays for finding cells, and {rest} for the tables. Until cells are found, errors are "
-        "predicted for {assumed}; a release may find fewer.",
-        shares=" + ".join(f"{exactly(plan.epsilon * each.share)} ({each.name})" for each in columns),
-        rest=exactly(plan.for_tables),
-        assumed=", ".join(assumed),
-    )
+    sentences = [
+        _(
+            "Of this, {shares} pays for finding cells, and {rest} for the tables. Until cells are found, errors are "
+            "predicted for {assumed}; a release may find fewer.",
+            shares=shares,
+            rest=rest,
+            assumed=", ".join(assumed),
+        )
+        if assumed
+        else _("Of this, {shares} pays for finding upper bounds, and {rest} for the tables.", shares=shares, rest=rest)
+    ]
+    if amounts:
+        sentences.append(
+            _(
+                "Errors of means and sums of {names} are predicted for the upper end that the plan states, and shrink "
+                "in proportion to the bound: if it is found at a tenth, to about a tenth.",
+                names=some_of(amounts),
+            )
+        )
+    return " ".join(sentences)
 
 
 def unit_in_words(plan: Plan) -> str:

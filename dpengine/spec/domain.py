@@ -27,6 +27,7 @@ from dpengine.spec.column import MISSING, OTHER, ColumnBase, ColumnOptions
 from dpengine.spec.date_column import Date
 from dpengine.spec.numeric.affixes import payload_of_texts
 from dpengine.spec.numeric.amount import Amount
+from dpengine.spec.numeric.amount_squares import with_squares
 from dpengine.spec.numeric.number import OF_FOUND_BINS, Number
 from dpengine.spec.time_column import Time
 
@@ -78,6 +79,9 @@ def plan_entry(column: Column) -> dict[str, Any]:
             plain["levels"] = {name: each if isinstance(each, Decimal) else list(each) for name, each in wider}
     if isinstance(column, Category) and column.among is not None:
         plain["values"] = "found"
+    if isinstance(column, Amount) and column.upper is not None:  # its knots are not declared
+        plain.pop("knots", None)
+        plain["upper"] = {"share": exact_text(column.upper.share)} | plain["upper"]
     plain.pop("codebook", None)
     return {"name": plain["name"], "kind": plain["kind"], **plain}
 
@@ -112,10 +116,13 @@ def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:
         if column.among is not None:  # the found edges follow from the release
             plain["among"] = column.among.model_dump(mode="json", exclude={"found"})
     if isinstance(column, Amount):
+        declared = with_squares(column.as_written) if column.degree > 1 else column.as_written
         numbers = {
-            "knots": [f"{knot.normalize():f}" for knot in column.all_knots],
+            "knots": [f"{knot.normalize():f}" for knot in declared.all_knots],  # a found bound follows from the release
             "step": f"{column.step.normalize():f}",
         }
-        plain = {name: value for name, value in plain.items() if name not in ("low", "high", "from", "to")} | numbers
+        others = ("low", "high", "from", "to", "upper")
+        plain = {name: value for name, value in plain.items() if name not in others} | numbers
         plain |= {"squares": True} if column.degree > 1 else {}
+        plain |= {"upper": exact_text(column.share)} if column.share else {}
     return payload_of_texts(plain) if isinstance(column, Number | Amount) else plain

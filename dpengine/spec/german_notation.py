@@ -15,6 +15,7 @@ _WORDS = {
     "bis": "to", "je": "by", "pro": "by", "nach": "by", "geschrieben": "written", "klassen": "bins", "teilen": "parts",
     "tag": "day", "woche": "week", "monat": "month", "quartal": "quarter", "jahr": "year",
     "stunde": "hour", "wochentag": "weekday",
+    "obergrenze gefunden": "upper bound found", "obere grenze gefunden": "upper bound found", "anteil": "share",
 }  # fmt: skip
 _GERMAN = {
     "to": "bis", "by": "je", "written": "geschrieben", "bins": "Klassen", "parts": "Teilen",
@@ -28,6 +29,7 @@ _NUMBER = r"[0-9][0-9.,-]*"
 _SPAN = re.compile(
     rf"[^\"a-z]*{_NUMBER}(?:{_TO}{_NUMBER})?\s+(?:(?:je|pro|nach|by)\s+(?:{_PERIOD})\b|in\s+[0-9]+\s+klassen\b).*"
     rf"|[^\"a-z]*{_NUMBER}{_TO}{_NUMBER}\s+(?:je|pro|by)\s+[0-9].*"
+    rf"|[^\"a-z]*{_NUMBER}{_TO}{_NUMBER}[,;]?\s+ober(?:e\s)?grenze\s+gefunden\b.*"
     r"|(?:je|nach)\s+(?:stunde|wochentag)\b.*",
     re.IGNORECASE | re.DOTALL,
 )
@@ -43,6 +45,8 @@ def in_english(text: str) -> str:
     '2020 to 2024 by month, written 31.12.2024'
     >>> in_english("0, 18 bis 65 je 5, 120"), in_english("18 bis 90 in 12 Klassen"), in_english("je Wochentag")
     ('0, 18 to 65 by 5, 120', '18 to 90 in 12 bins', 'by weekday')
+    >>> in_english("0 bis 90000 je 100, Obergrenze gefunden, Anteil 1/5")
+    '0 to 90000 by 100, upper bound found, share 1/5'
     >>> in_english("Tag, Nacht"), in_english("1 bis 2, 3 bis 4")
     ('Tag, Nacht', '1 bis 2, 3 bis 4')
     """

@@ -2,6 +2,7 @@
 
     number      0, 18, 65, 120        18 to 90 by 5        0, 18 to 65 by 5, 120        0 to 1 in 4 bins
     number      0 to 200000 by 1000 in 20 found bins
+    amount      0 to 200000 by 100    0, 10000, 200000 by 100     0 to 10000000 by 100, upper bound found
     category    yes, no               North, "Paris, TX"   1..12, 99                    us-states
                 found among #####     found among a-z up to 12 letters                  found among 0 to 99999
     date        2020 to 2024 by month            2020-03-01 to 2024-06-30 by week
@@ -26,7 +27,7 @@ from dpengine.spec.date_text import TO, is_part, is_span, read_part, read_patter
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.german_notation import BIS, in_english
 from dpengine.spec.limits import MAX_COLUMN_CELLS
-from dpengine.spec.numeric.amount_text import is_amount_text, read_amount, spaced, write_amount
+from dpengine.spec.numeric.amount_text import finds_upper, is_amount_text, read_amount, spaced, write_amount
 from dpengine.spec.numeric.edges import equal_edges
 from dpengine.spec.numeric.found_bins_text import is_bins_text, read_bins_text, write_bins_text
 from dpengine.spec.standard_lists import standard_lists
@@ -137,8 +138,8 @@ def _kind_of(text: str, kind: str) -> str:
         return "date"
     if is_part(body.strip()):
         return "time"
-    if kind == "amount" and is_amount_text(body):
-        return kind
+    if (kind == "amount" and is_amount_text(body)) or finds_upper(body):
+        return "amount"
     if '"' in text:
         return "category"
     if _STEPS.fullmatch(body) or _COMMA_EDGES.fullmatch(body):

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpengine.array_types import Columns
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text
+from dpengine.spec.declared import changed
 from dpengine.spec.domain import Amount, Column, Date, Time
 from dpengine.spec.limits import MAX_TABLE_CELLS
 from dpengine.spec.numeric.amount import MAX_GRAIN
-from dpengine.spec.numeric.amount_text import even_knots
 from dpengine.spec.numeric.found_bins import MAX_SHARE
 from dpengine.spec.published_table import PublishedTable
 from dpengine.spec.summed_levels import check_summed, may_be_summed
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["check_different", "check_not_found", "check_tables", "with_knots"]
 
 MIN_KNOTS = 5  # of an amount, for its quantiles
-SUGGESTED = 20  # intervals between knots
 
 
 def check_different(columns: Sequence[Column]) -> None:
@@ -190,7 +188,7 @@ def _check_amount(plan: Plan, table: Columns, name: str, amount: str) -> None:
                 name=name,
                 amount=amount,
                 least=MIN_KNOTS,
-                knots=f"[{', '.join(map(str, _even_knots(plan.amount(amount))))}]",
+                knots=f"[{', '.join(map(str, plan.amount(amount).even_knots))}]",
             )
         )
 
@@ -290,12 +288,7 @@ def _with_knots(amount: Amount) -> Amount:
     """Return an amount with even knots. Raises ValueError if its steps are too fine for them."""
     fields = {name: getattr(amount, name) for name in Amount.model_fields}
     try:
-        return Amount(**{**fields, "knots": _even_knots(amount)})
+        knotted = Amount(**{**fields, "knots": amount.even_knots, "upper": None})  # who declares one declares no other
     except PlanError as error:
         raise ValueError(str(error)) from None
-
-
-def _even_knots(amount: Amount) -> tuple[Decimal, ...]:
-    """Return knots that an amount could have for quantiles, as far as its steps allow."""
-    knots = even_knots(amount.low, amount.high, amount.step, min(SUGGESTED, amount.grid.steps))
-    return tuple(Decimal(f"{knot.normalize():f}") for knot in knots)
+    return changed(knotted, upper=amount.upper)

@@ -127,10 +127,9 @@ def test_a_tenth_of_the_noise_is_detected_from_outcomes(way: str, monkeypatch: M
 def outcomes(way: str, epsilon: Fraction, runs: int) -> list[np.ndarray]:
     """The evidence in what is measured with the first person, and without: counted once, measured often."""
     neighbours = NEIGHBOURS[way](epsilon)
-    strategy = decide(neighbours.plan)
     return [
-        np.array([neighbours.evidence(strategy.measure(lambda marginals, exact=exact: exact)) for _ in range(runs)])
-        for exact in (neighbours.with_first, neighbours.without)
+        np.array([neighbours.evidence(neighbours.measured(present=present)) for _ in range(runs)])
+        for present in (True, False)
     ]
 
 

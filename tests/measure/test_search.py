@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpengine import Plan, PlanError, preview
@@ -42,6 +42,38 @@ def test_one_person_moves_the_outcome_by_their_rows_of_the_share_exactly(
     there = searched(plan, exact + rows * (np.arange(STEPS) == step), first)
     assert there.messages == first.messages, "cells follow from noisy counts alone"
     assert price(first, there) == Fraction(1, 10)
+
+
+def amounts_of(rows: int = 1) -> Plan:
+    """30 steps: candidates for the upper bound are 10, 15, 20 and 30."""
+    columns = [
+        {"name": "pay", "kind": "amount", "from": 0, "to": 30, "upper": {"share": "1/5"}},
+        {"name": "sex", "kind": "yesno"},
+    ]
+    unit = {"rows": rows, "id": "who"} if rows > 1 else {"rows": 1}
+    tables = [{"columns": ["sex"], "mean": ["pay"]}]
+    return Plan(dataset="pay", epsilon="1/2", columns=columns, tables=tables, unit=unit)
+
+
+@example([5, 0, 0, 0], 3, 1)
+@given(st.lists(st.integers(0, 60), min_size=4, max_size=4), st.integers(0, 3), st.sampled_from([1, 3]))
+def test_one_person_moves_the_upper_bound_by_their_rows_of_the_share_exactly(
+    counts: list[int], place: int, rows: int
+) -> None:
+    plan = amounts_of(rows)
+    exact = np.array(counts)
+    first = searched(plan, exact)
+    there = searched(plan, exact + rows * (np.arange(4) == place), first)
+    assert there.messages == first.messages, "the bound follows from noisy counts alone"
+    assert price(first, there) == Fraction(1, 10)
+
+
+def test_the_blank_search_for_an_upper_bound_costs_its_share() -> None:
+    plan = amounts_of()
+    (blank,) = blank_searches(plan)
+    assert blank.cost == Fraction(1, 10)
+    assert blank.cost + plan.for_tables == plan.epsilon
+    assert resolve(plan, [blank]).column("pay").labels == ("0", "30", "(missing)")
 
 
 def test_what_is_left_for_the_tables_and_the_shares_are_epsilon() -> None:

@@ -1046,6 +1046,51 @@ FAULTS = [
         "(*squares.variances, *(each / 4 for each in totals))",
         "tests/measure/test_box_strategy.py",
     ),
+    # Upper bounds that are found
+    Fault(
+        "finding an upper bound takes all of ε",
+        SEARCH,
+        "return Boxes.of_cells(name, plan.epsilon * plan.column(name).share, plan.unit.rows, values)",
+        "return Boxes.of_cells(name, plan.epsilon, plan.unit.rows, values)",
+        OF_SEARCH + "::test_the_blank_search_for_an_upper_bound_costs_its_share",
+        quick=True,
+    ),
+    Fault(
+        "an upper bound is found from exact counts",
+        SEARCH,
+        "return _cells(plan, name, perturb(exact, plan.unit.rows / share))",
+        "return _cells(plan, name, exact)",
+        OF_SEARCH + "::test_one_person_moves_the_upper_bound_by_their_rows_of_the_share_exactly",
+    ),
+    Fault(
+        "an upper bound is found with the noise for one row of a person",
+        SEARCH,
+        "return _cells(plan, name, perturb(exact, plan.unit.rows / share))",
+        "return _cells(plan, name, perturb(exact, 1 / share))",
+        OF_SEARCH + "::test_one_person_moves_the_upper_bound_by_their_rows_of_the_share_exactly",
+    ),
+    Fault(
+        "the candidates for an upper bound end with the largest value",
+        SEARCH,
+        "return _cells(plan, name, perturb(exact, plan.unit.rows / share))",
+        "return _cells(plan, name, perturb(exact[: int(np.flatnonzero(exact).max(initial=0)) + 1], "
+        "plan.unit.rows / share))",
+        OF_SEARCH + "::test_one_person_moves_the_upper_bound_by_their_rows_of_the_share_exactly",
+    ),
+    Fault(
+        "noise far above all people moves their upper bound",
+        "dpengine/estimate/found_bound.py",
+        "accumulate(count - cost for count in positive)",
+        "accumulate(count - cost / 100 for count in positive)",
+        "tests/estimate/test_found_bound.py::test_noise_far_above_all_people_moves_nothing",
+    ),
+    Fault(
+        "half of the rows may be above an upper bound if there are many groups",
+        "dpengine/estimate/found_bound.py",
+        "most = min(above, Fraction(people, MOST_ABOVE))",
+        "most = min(above, Fraction(people, 2))",
+        "tests/estimate/test_found_bound.py::test_at_most_one_row_in_twenty_is_above_however_many_groups_there_are",
+    ),
     # Cells that are found
     Fault(
         "what finds cells is not taken from the tables",

@@ -1043,6 +1043,20 @@ FAULTS = [
         OF_VERIFY + "::test_every_change_is_found_even_where_all_sha_256_sums_are_recomputed",
     ),
     Fault(
+        "upper bounds in a bundle may have been found among any number of candidates",
+        "dpengine/bundle/found_file.py",
+        "if len(entry.values) != _candidates(column):",
+        "if not entry.values:",
+        "tests/test_found_bound.py::test_a_bundle_whose_search_was_changed_is_refused",
+    ),
+    Fault(
+        "verify believes the upper bound that the manifest states",
+        "dpengine/bundle/promises.py",
+        '("to", column.high), ("step", column.step))}',
+        '("to", column.as_written.high), ("step", column.step))}',
+        "tests/test_found_bound.py::test_a_release_finds_its_bound_and_readers_find_the_same",
+    ),
+    Fault(
         "bins in a bundle may have been found from any number of counts",
         MEASUREMENTS,
         "elif search is not None and entry.cells != search.values.size:",

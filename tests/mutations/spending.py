@@ -342,6 +342,27 @@ FAULTS = [
         "tests/test_release.py::test_ids_are_kept_to_their_rows_and_nothing_more_is_counted",
     ),
     Fault(
+        "all rows of a person count where an upper bound is found",
+        "dpengine/counting/search_counts.py",
+        "return changed(plan, columns=(up_to_bounds(column),), tables=((name,),))",
+        "return changed(plan, columns=(up_to_bounds(column),), tables=((name,),), unit=type(plan.unit)())",
+        "tests/counting/test_search_counts.py::test_at_most_so_many_amounts_of_a_person_are_counted",
+    ),
+    Fault(
+        "an amount whose upper bound is found is the same plan as one whose bound is stated",
+        "dpengine/spec/domain.py",
+        'plain |= {"upper": exact_text(column.share)} if column.share else {}',
+        "plain |= {}",
+        "tests/test_found_bound.py::test_another_share_or_range_is_another_release",
+    ),
+    Fault(
+        "a plan with an upper bound that was found is another plan",
+        "dpengine/spec/domain.py",
+        "declared = with_squares(column.as_written) if column.degree > 1 else column.as_written",
+        "declared = column",
+        "tests/test_found_bound.py::test_a_plan_keeps_its_identity_when_its_bound_is_found",
+    ),
+    Fault(
         "all rows of a person count where bins are found",
         "dpengine/counting/search_counts.py",
         "epsilon=plan.epsilon, unit=plan.unit, columns",

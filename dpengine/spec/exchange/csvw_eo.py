@@ -235,7 +235,7 @@ def _column(column: Column, rows: int) -> dict[str, Any]:
             if not column.share:  # otherwise only a release knows its bins
                 cells |= _partitions(pairwise(column.edges), column, rows)
         case Amount():
-            kind, cells = "double", _bounds(column.low, column.high)
+            kind, cells = "double", _bounds(column.low, column.as_written.high)
         case Date():
             kind = "date"
             ends = [*(column.period(k)[0] for k in column.ordinals), column.last]

@@ -15,20 +15,23 @@ Talwar 2010; Awan & Slavković 2021), which Laplace noise in the basis of the tw
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from dpengine.array_types import Ints
 from dpengine.exact import DecimalLike
 from dpengine.spec.column import ColumnBase, ColumnOptions
-from dpengine.spec.declared import NumberFormat
+from dpengine.spec.declared import NumberFormat, changed
 from dpengine.spec.numeric.affixes import Affixes
+from dpengine.spec.numeric.amount_text import even_knots
+from dpengine.spec.numeric.found_upper import MIN_STEPS, Upper, read_upper
 from dpengine.spec.numeric.grid import Finite, Grid, read_finite
 from dpengine.translation.catalogue import _, localised, number
 
@@ -36,6 +39,7 @@ __all__ = ["MAX_GRAIN", "Amount"]
 
 MAX_GRAIN = 2**30  # units in a row, so that those of 2³² rows fit in 64 bits
 MAX_KNOTS = 100
+SUGGESTED = 20  # intervals between knots
 MAX_STEPS = 2**31 - 2  # places on the grid, and one for missing values, are codes of 32 bits
 
 
@@ -45,6 +49,8 @@ class Amount(ColumnBase):
     Plan files call the bounds ``from`` and ``to``. A value beyond a bound counts as that bound, one between two points
     of the grid as the nearer one. Values that are missing, infinite or not a number are *missing*; there is no cell for
     other values. Knots are points of the grid and begin and end with the bounds; without any, the bounds are the knots.
+
+    With `upper`, a bound below `high` is found privately (`spec.numeric.found_upper`). Once it is found, it is `high`.
 
     >>> income = Amount(name="income", low="0", high="200000", step="100")
     >>> income.labels, income.grain
@@ -58,6 +64,7 @@ class Amount(ColumnBase):
     high: Finite = Field(alias="to")
     step: Finite = Decimal(1)
     knots: tuple[Decimal, ...] = Field(default=(), max_length=MAX_KNOTS)
+    upper: Annotated[Upper | None, BeforeValidator(read_upper)] = None
     format: NumberFormat = "1234.5"
     affixes: Affixes = ()
     other: Literal[False] = False
@@ -66,8 +73,9 @@ class Amount(ColumnBase):
 
         def __init__(
             self, *, name: str, low: DecimalLike, high: DecimalLike, step: DecimalLike = ...,
-            knots: Sequence[DecimalLike] = ..., format: NumberFormat = ..., affixes: Sequence[str] = ...,
-            kind: Literal["amount"] = ..., **options: Unpack[ColumnOptions],
+            knots: Sequence[DecimalLike] = ..., upper: Upper | str | Mapping[str, Any] | None = ...,
+            format: NumberFormat = ..., affixes: Sequence[str] = ..., kind: Literal["amount"] = ...,
+            **options: Unpack[ColumnOptions],
         ) -> None: ...  # fmt: skip
 
     @model_validator(mode="before")
@@ -76,6 +84,10 @@ class Amount(ColumnBase):
         knots = fields.get("knots") if isinstance(fields, dict) else None
         if not isinstance(knots, list | tuple) or not knots:
             return fields
+        if fields.get("upper") is not None:  # for quantiles, its plan gives it some (`spec.plan_checks`)
+            raise ValueError(
+                _("an amount whose upper bound is found declares no knots: leave them out, or say 'to' without 'upper'")
+            )
         bounds = {} if {"from", "low"} & fields.keys() else {"from": knots[0]}
         return fields | bounds | ({} if {"to", "high"} & fields.keys() else {"to": knots[-1]})
 
@@ -118,6 +130,57 @@ class Amount(ColumnBase):
                 )
             )
         return self
+
+    @model_validator(mode="after")
+    def _check_upper(self) -> Self:
+        if self.upper is None:
+            return self
+        if self.upper.below is not None and self.upper.below < self.high:
+            raise ValueError(_("an upper bound that was found lies below the end that the plan states"))
+        if self.upper.below is None and self.grid.steps <= MIN_STEPS:
+            raise ValueError(
+                _(
+                    "from {low} to {high} there are {steps} steps of {step}; an upper bound is found among more than "
+                    "{least}: choose a smaller step, or leave 'upper' out",
+                    low=localised(f"{self.low:f}"),
+                    high=localised(f"{self.high:f}"),
+                    step=localised(f"{self.step:f}"),
+                    steps=number(self.grid.steps),
+                    least=MIN_STEPS,
+                )
+            )
+        return self
+
+    @property
+    def share(self) -> Fraction:
+        return self.upper.share if self.upper is not None else Fraction(0)
+
+    @property
+    def as_written(self) -> Amount:
+        return self.with_high(None) if self.upper is not None else self
+
+    def with_cells_of(self, other: ColumnBase) -> Amount:
+        is_found = isinstance(other, Amount) and other.upper is not None and other.upper.below is not None
+        return self.with_high(other.high) if is_found and isinstance(other, Amount) else self
+
+    def with_high(self, high: Decimal | None) -> Amount:
+        """Return the amount with the upper bound that was found, and knots of its own; without any, as declared."""
+        assert self.upper is not None, "an amount whose upper bound is found"
+        if high is None and self.upper.below is None:
+            return self
+        below = self.high if self.upper.below is None else self.upper.below
+        upper = self.upper.model_copy(update={"below": None if high is None else below})
+        fields = {name: getattr(self, name) for name in Amount.model_fields}  # squares follow from the plan's tables
+        found = Amount.model_construct(
+            **fields | {"high": below if high is None else high, "upper": upper, "knots": ()}
+        )
+        return changed(found, knots=found.even_knots) if self.knots else found
+
+    @property
+    def even_knots(self) -> tuple[Decimal, ...]:
+        """Knots that the amount could have for quantiles, as far as its steps allow."""
+        knots = even_knots(self.low, self.high, self.step, min(SUGGESTED, self.grid.steps))
+        return tuple(Decimal(f"{knot.normalize():f}") for knot in knots)
 
     @property
     def missing_place(self) -> int:

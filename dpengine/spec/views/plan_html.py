@@ -53,7 +53,8 @@ def _measures(plan: Plan, table: Columns) -> str:
 def _extent(column: Column) -> str:
     """Name the first and the last declared value of a column."""
     if isinstance(column, Amount):
-        return f"{column.low} … {column.high}"
+        extent = f"{column.low} … {column.high}"
+        return extent + (", " + _("upper bound found") if column.upper is not None else "")
     labels = [label if len(label) <= MAX_LABEL else f"{label[: MAX_LABEL - 1]}…" for label in shown_labels(column)]
     declared = labels[: column.declared_size]
     return ", ".join(declared) if len(declared) <= 2 else f"{declared[0]} … {declared[-1]}"

@@ -171,7 +171,7 @@ def _written(name: str, column: dict[str, Any], text: str, *, strict: bool) -> d
     """Return the entry with the cells that a text declares; a text that cannot be read is kept in the entry."""
     column = confirmed(column)
     if not text:
-        blank = {"edges": [], "values": [], "from": "", "to": "", "knots": []}
+        blank: dict[str, Any] = {"edges": [], "values": [], "from": "", "to": "", "knots": [], "upper": None}
         return {key: blank.get(key, value) for key, value in column.items()}
     if text == _text(column):
         return column

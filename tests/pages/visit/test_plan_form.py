@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpengine import Category, Number, Plan, PlanError
+from dpengine import Amount, Category, Number, Plan, PlanError
 from dpengine.spec import notation
 from dpengine.spec.categories.universe_text import read_rule
 from pages.parts.visit.plan.column_entry import (
@@ -253,3 +253,21 @@ def test_bins_that_are_to_be_found_are_kept_with_their_range(text: str) -> None:
     assert to_plan(file.read(plan.dumps()).entries) == plan
     stated = written | {"bins": None, "edges": ["0", "9"]}
     assert plan_of_one(cleaned(stated), "pay").finds == (), "what a person states stands instead"
+
+
+@pytest.mark.parametrize("text", ["0 to 90 by 1, upper bound found", "-5 to 95 by 0.5, upper bound found, share 0.2"])
+def test_an_upper_bound_that_is_to_be_found_is_kept_with_its_share(text: str) -> None:
+    fields = notation.read(text, "category")
+    assert notation.write(fields) == text
+    column = Amount(name="pay", **{name: each for name, each in fields.items() if name != "kind"})
+    written = entry(column)
+    assert plan_of_one(cleaned(written), "pay").column("pay") == column
+    assert column_faults(Entries(declared={"pay": written}), "pay") == ()
+    assert not same_cells(written, written | {"upper": None})
+    tables = [{"columns": ["sex"], "quantiles": {"pay": [0.5]}}]
+    plan = Plan(dataset="d", epsilon=1, columns=[column, {"name": "sex", "kind": "yesno"}], tables=tables)
+    assert to_plan(file.read(plan.dumps()).entries) == plan
+    stated = written | {"upper": None, "knots": ["0", "1", "90"], "from": "0", "to": "90"}
+    assert plan_of_one(cleaned(stated), "pay").finds == (), "what a person states stands instead"
+    found = column.with_high(column.low + 50)
+    assert entry(found) == written, "what a release found is no entry"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any, get_args
 
@@ -11,18 +12,20 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpengine.errors import PlanError
-from dpengine.exact import exactly
+from dpengine.exact import exact_text, exactly
 from dpengine.spec import notation
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.domain import Number
 from dpengine.spec.numeric.edges import equal_edges
+from dpengine.spec.numeric.found_bins import read_share
+from dpengine.spec.numeric.found_upper import DEFAULT_SHARE
 from dpengine.spec.plan import exact_epsilon
 from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.publish.column_forms.boxes import ask_texts, fill_in_button, filling_popover, key_for
 from pages.parts.publish.tables.levels_box import ask_levels
 from pages.parts.shared.typed_numbers import decimal
 from pages.parts.shared.wording import plain
-from pages.parts.visit.plan.column_entry import edges_of, has_found_bins, with_even_knots
+from pages.parts.visit.plan.column_entry import edges_of, has_found_bins, has_found_upper, with_even_knots
 from pages.parts.visit.plan.tables import published
 from pages.parts.visit.state import visit
 
@@ -122,11 +125,16 @@ def _price_in_words(column: Number) -> str:
         share=share,
         bins=number(column.bins.count),
     )
+    return _with_price(text, column.share)
+
+
+def _with_price(text: str, share: Fraction) -> str:
+    """Return the text with what a share of the entered ε is, if one is entered."""
     try:
-        epsilon = exact_epsilon(visit().entries.epsilon) * column.share
+        epsilon = exact_epsilon(visit().entries.epsilon) * share
     except ValueError:
         return text
-    return text + " " + _("At the ε that is entered, finding them takes {part}.", part=exactly(epsilon))
+    return text + " " + _("At the ε that is entered, finding takes {part}.", part=exactly(epsilon))
 
 
 def ask_amount(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
@@ -149,10 +157,39 @@ def ask_amount(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str,
             "bounds that are too narrow distort the average; bounds that are too wide make it less exact."
         )
     )
+    upper = _ask_upper(name, column)
+    if upper:
+        return {**typed, "knots": [], "upper": upper} | (_numbers_written(name, column) if as_text else {})
     knots = column.get("knots", []) if all(typed[key] == str(column.get(key) or "") for key in typed) else []
     if any(name in table.quantiles for table in published(visit().entries)):
         _say_where_quantiles_end({**column, **typed, "knots": knots})
-    return {**typed, "knots": knots} | (_numbers_written(name, column) if as_text else {})
+    return {**typed, "knots": knots, "upper": None} | (_numbers_written(name, column) if as_text else {})
+
+
+def _ask_upper(name: str, column: Mapping[str, Any]) -> Any:
+    """Ask whether the upper bound is to be found, and say what part of ε that takes."""
+    wanted = st.checkbox(
+        _("Find the upper bound"),
+        value=has_found_upper(column),
+        key=key_for("upper", name),
+        help=_(
+            "If nobody knows how large the values are: state a highest value that is surely large enough, and the "
+            "release finds a lower bound from noisy counts. A range that is ten times too wide makes averages ten "
+            "times less exact."
+        ),
+    )
+    if not wanted:
+        return None
+    upper: Any = column.get("upper") or {"share": exact_text(DEFAULT_SHARE)}
+    with suppress(ValueError):  # the faults are shown below the card
+        share = read_share(upper.get("share", DEFAULT_SHARE)) if isinstance(upper, Mapping) else DEFAULT_SHARE
+        text = _(
+            "{share} of ε finds the bound; the tables get the rest. Values above the bound count as it. The "
+            "predictions are for the highest value: errors of averages shrink in proportion to the bound.",
+            share=f"{number(100 * float(share), '.3g')} %",
+        )
+        st.caption(_with_price(text, share))
+    return upper
 
 
 def _say_where_quantiles_end(column: dict[str, Any]) -> None:

@@ -359,7 +359,7 @@ def _say_beyond(amount: Amount, beyond: owner.BeyondBounds) -> None:
     if beyond.unread:
         share = percent(beyond.unread / (beyond.rows + beyond.unread))
         st.markdown(_("{share} hold no number as declared, and count as missing.", share=share))
-    if beyond.upper <= FEW * rows:
+    if beyond.upper <= FEW * rows and amount.upper is None:
         st.caption(
             _(
                 "Almost no rows lie in the upper half of the range. With half the range, averages are about twice as "

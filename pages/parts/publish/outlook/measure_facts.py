@@ -7,6 +7,7 @@ import math
 import pandas as pd
 
 from dpengine.array_types import Columns
+from dpengine.charts.style import join_names
 from dpengine.results.mock_table import mock_deviation
 from dpengine.results.published_columns import measures
 from dpengine.results.spans import MAX_WIDTH, decimals_of
@@ -41,4 +42,15 @@ def measure_facts(plan: Plan, table: Columns, predicted: pd.Series[float]) -> li
                 about = number(float(f"{mock_deviation(amount):.2g}"), ",.6g")
                 fact = _("{fact} if it is about {value} (more if it is smaller)", fact=fact, value=about)
             facts.append(fact)
-    return [_("In a group of typical size: {facts}.", facts="; ".join(facts))] if facts else []
+    if not facts:
+        return []
+    sentences = [_("In a group of typical size: {facts}.", facts="; ".join(facts))]
+    if found := [plain_name(name) for name in plan.amounts(table) if plan.amount(name).upper is not None]:
+        sentences.append(
+            _(
+                "That is for the highest value of {columns}; errors shrink with the upper bound that is found: at a "
+                "tenth, to about a tenth.",
+                columns=join_names(found),
+            )
+        )
+    return sentences

@@ -22,7 +22,8 @@ from pages.parts.visit.plan.level_entry import longer_periods
 
 __all__ = [
     "BOUNDS", "HOW_WRITTEN", "TO_CONFIRM", "all_whole", "cleaned", "coarser", "confirmed", "edges_of", "entry",
-    "entry_without_words", "finds_cells", "has_found_bins", "is_blank", "is_found", "is_from_file", "listed",
+    "entry_without_words", "finds_cells", "has_found_bins", "has_found_upper",
+    "is_blank", "is_found", "is_from_file", "listed",
     "open_questions", "plan_of_one", "same_cells", "suggestion", "texts_from_file", "waits_for_a_list",
     "with_even_knots",
 ]  # fmt: skip
@@ -122,6 +123,15 @@ def has_found_bins(column: Mapping[str, Any]) -> bool:
     return bool(column.get("bins")) and not column.get("edges")
 
 
+def has_found_upper(column: Mapping[str, Any]) -> bool:
+    """Whether the release is to find the upper bound of an amount.
+
+    >>> has_found_upper({"kind": "amount", "upper": "found"}), has_found_upper({"kind": "amount", "upper": None})
+    (True, False)
+    """
+    return column["kind"] == "amount" and bool(column.get("upper"))
+
+
 def finds_cells(column: Mapping[str, Any]) -> bool:
     """Whether the release is to find the bins or values of a column, for a part of ε.
 
@@ -161,6 +171,7 @@ def _declares(column: Mapping[str, Any]) -> dict[str, object]:
         "values": values,
         "among": str(column["among"]) if is_found(column) else "",
         "bins": str(column["bins"]) if has_found_bins(column) else "",
+        "upper": str(column["upper"]) if has_found_upper(column) else "",
         "levels": [*map(str, levels.items() if isinstance(levels, Mapping) else levels)],
         "above": {value: column["above"].get(value) for value in values} if "above" in column else {},
         "format": column.get("format", ""),
@@ -238,7 +249,7 @@ def entry(column: Column) -> dict[str, Any]:
         above = dict(zip(column.values, map(list, zip(*column.parents, strict=True)), strict=True))
         levels = {"levels": list(column.levels), "above": above}
         column = column.model_copy(update={"levels": (), "parents": ()})
-    declared: dict[str, Any] = plan_of_one(column, column.name).to_dict()["columns"][0]
+    declared: dict[str, Any] = plan_of_one(column.as_written, column.name).to_dict()["columns"][0]
     return declared | levels
 
 
@@ -266,6 +277,7 @@ def cleaned(column: Mapping[str, Any]) -> dict[str, Any]:
     is_category = column["kind"] == "category"
     left_out = {*OF_THE_PAGE, *(OF_LEVELS if is_category else ()), *(["other"] if column["kind"] == "amount" else [])}
     left_out |= set() if is_found(column) else {"among"}
+    left_out |= {"knots"} if has_found_upper(column) else {"upper"}
     if column["kind"] == "number":
         left_out |= {"edges", "levels"} if has_found_bins(column) else {"bins", "from", "to", "step"}
     fields = {key: value for key, value in column.items() if value not in ("", None) and key not in left_out}

@@ -21,6 +21,7 @@ from pages.parts.visit.plan.column_entry import (
     cleaned,
     entry_without_words,
     has_found_bins,
+    has_found_upper,
     listed,
     open_questions,
     plan_of_one,
@@ -73,7 +74,7 @@ def to_plan(entries: Entries) -> Plan:
 def _column(entries: Entries, name: str, *, parted: bool) -> dict[str, Any]:
     """Return a column for a plan; if `parted`, as quantiles need it, knots are added if none are declared."""
     column = cleaned(entries.declared[name])
-    if parted and column["kind"] == "amount" and not column.get("knots"):
+    if parted and column["kind"] == "amount" and not (column.get("knots") or has_found_upper(column)):
         column = with_even_knots(column)
     return column | _texts(entries, name)
 

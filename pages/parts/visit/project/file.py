@@ -59,6 +59,7 @@ class ColumnEntry(BaseModel):
     zone: str = ""
     step: str = ""
     knots: list[str] = []
+    upper: Literal["found"] | dict[str, str] | None = None
     levels: list[str] | dict[str, str | list[str] | dict[str, str | int]] = []
     above: dict[str, list[str]] = {}
     format: str | None = None
