@@ -16,6 +16,8 @@ import psycopg
 import pyarrow as pa
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadGroupScheduling
 
 from dpengine import Plan, preview
 from dpengine.bundle import report, write
@@ -47,8 +49,24 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000)  # pages make many objects, of which hardly any are in cycles
 
 
+class ByFile(LoadGroupScheduling):
+    """Have the tests of a file run in one process, which makes once what they share; named groups stay whole."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        group = super()._split_scope(nodeid)
+        return nodeid.partition("::")[0] if group == nodeid else group
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile | None:
+    """Deal out files, in the order in which they are collected; other ways to deal out tests remain."""
+    if config.getoption("dist") != "loadgroup":
+        return None
+    config.option.loadscopereorder = False  # would put last what has few tests, which are the longest ones
+    return ByFile(config, log)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip slow tests, unless this is the nightly run or a mark was asked for.
+    """Skip slow tests, unless this is the nightly run or a mark was asked for; begin with named groups, the longest.
 
     Of a test with the mark `by_day(n)`, n of its cases run by day, evenly spread, and all of them by night. What needs
     heavy engines is left to the run that has them (tests/run.sh), where one that is missing is a failure.
@@ -61,6 +79,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left |= set(_beyond_those_by_day([item for item in items if item not in left]))
     config.hook.pytest_deselected(items=[item for item in items if item in left])
     items[:] = [item for item in items if item not in left]
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
 
 
 def _beyond_those_by_day(items: list[pytest.Item]) -> list[pytest.Item]:
