@@ -16,7 +16,6 @@ import psycopg
 import pyarrow as pa
 import pytest
 from hypothesis import settings
-from xdist.remote import Producer
 from xdist.scheduler import LoadGroupScheduling
 
 from dpengine import Plan, preview
@@ -49,20 +48,20 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000)  # pages make many objects, of which hardly any are in cycles
 
 
-class ByFile(LoadGroupScheduling):
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Have the tests of a file run in one process, which makes once what they share; named groups stay whole."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        group = super()._split_scope(nodeid)
-        return nodeid.partition("::")[0] if group == nodeid else group
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile | None:
-    """Deal out files, in the order in which they are collected; other ways to deal out tests remain."""
     if config.getoption("dist") != "loadgroup":
         return None
-    config.option.loadscopereorder = False  # would put last what has few tests, which are the longest ones
-    return ByFile(config, log)
+    config.option.loadscopereorder = False  # it would put last what has few tests, which are the longest ones
+    scheduler = LoadGroupScheduling(config, log)
+    group_of = scheduler._split_scope
+
+    def group_or_file(nodeid: str) -> str:
+        group: str = group_of(nodeid)
+        return nodeid.partition("::")[0] if group == nodeid else group
+
+    scheduler._split_scope = group_or_file
+    return scheduler
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
