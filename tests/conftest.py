@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import secrets
 import signal
@@ -41,11 +42,14 @@ gc.disable()  # while modules are imported and tests are collected: hardly any o
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage again, but not among the modules and tests, and less often than after each 700 objects."""
+    """Look for garbage again, but not among modules and tests, and seldom; have all loggers pass on their records."""
     gc.collect()
     gc.freeze()
     gc.enable()
     gc.set_threshold(20_000)  # pages make many objects, of which hardly any are in cycles
+    for logger in logging.root.manager.loggerDict.values():
+        if isinstance(logger, logging.Logger):
+            logger.propagate = True  # else pytest hangs its handlers on each one of Streamlit's, six times in each test
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
