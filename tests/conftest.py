@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import secrets
 import signal
@@ -16,6 +17,7 @@ import psycopg
 import pyarrow as pa
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadGroupScheduling
 
 from dpengine import Plan, preview
 from dpengine.bundle import report, write
@@ -40,15 +42,34 @@ gc.disable()  # while modules are imported and tests are collected: hardly any o
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage again, but not among the modules and tests, and less often than after each 700 objects."""
+    """Look for garbage again, but not among modules and tests, and seldom; have all loggers pass on their records."""
     gc.collect()
     gc.freeze()
     gc.enable()
     gc.set_threshold(20_000)  # pages make many objects, of which hardly any are in cycles
+    for logger in logging.root.manager.loggerDict.values():
+        if isinstance(logger, logging.Logger):
+            logger.propagate = True  # else pytest hangs its handlers on each one of Streamlit's, six times in each test
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Have the tests of a file run in one process, which makes once what they share; named groups stay whole."""
+    if config.getoption("dist") != "loadgroup":
+        return None
+    config.option.loadscopereorder = False  # it would put last what has few tests, which are the longest ones
+    scheduler = LoadGroupScheduling(config, log)
+    group_of = scheduler._split_scope
+
+    def group_or_file(nodeid: str) -> str:
+        group: str = group_of(nodeid)
+        return nodeid.partition("::")[0] if group == nodeid else group
+
+    scheduler._split_scope = group_or_file
+    return scheduler
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip slow tests, unless this is the nightly run or a mark was asked for.
+    """Skip slow tests, unless this is the nightly run or a mark was asked for; begin with named groups, the longest.
 
     Of a test with the mark `by_day(n)`, n of its cases run by day, evenly spread, and all of them by night. What needs
     heavy engines is left to the run that has them (tests/run.sh), where one that is missing is a failure.
@@ -61,6 +82,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left |= set(_beyond_those_by_day([item for item in items if item not in left]))
     config.hook.pytest_deselected(items=[item for item in items if item in left])
     items[:] = [item for item in items if item not in left]
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
 
 
 def _beyond_those_by_day(items: list[pytest.Item]) -> list[pytest.Item]:

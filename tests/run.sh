@@ -85,7 +85,7 @@ step "Tests"
 if [ -z "$(find tests -name '*-pytest-*.pyc' -print -quit)" ]; then
   .venv/bin/python -m pytest --collect-only --quiet > /dev/null || true  # what is wrong is shown below
 fi
-.venv/bin/python -m pytest -n 4 --dist loadgroup --timeout 300 --durations 10 "$@"
+.venv/bin/python -m pytest -n 3 --dist loadgroup --timeout 300 --durations 10 "$@"
 
 step "Types"
 wait $types || { cat .venv/types.txt; exit 1; }

@@ -64,6 +64,7 @@ def test_missing_answers_are_left_out_on_request() -> None:
     np.testing.assert_allclose(whole["percent"], [100 * 280 / 859, 100 * 579 / 859], atol=0.5)
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize(
     ("tables", "table", "within", "missing"),
     [

@@ -21,8 +21,9 @@ expect.set_options(timeout=PATIENCE)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Have the few tests that run by day share one server and one browser, whose start costs more than such a test."""
     if not os.environ.get("PRIVATE_RELEASE_NIGHTLY"):
+        here = f"{Path(__file__).parent}{os.sep}"
         for item in items:
-            if Path(__file__).parent in item.path.parents:
+            if str(item.path).startswith(here):
                 item.add_marker(pytest.mark.xdist_group("browser"))
 
 

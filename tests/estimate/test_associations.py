@@ -84,6 +84,7 @@ def true_numbers(rows: tuple[Ints, Ints, Ints]) -> dict[str, Floats]:
     }
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize(
     ("epsilon", "spread", "asked"),
     [
