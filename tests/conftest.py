@@ -52,6 +52,7 @@ def pytest_collection_finish() -> None:
             logger.propagate = True  # else pytest hangs its handlers on each one of Streamlit's, six times in each test
 
 
+@pytest.hookimpl(optionalhook=True)  # so that the tests run without xdist, too
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Have the tests of a file run in one process, which makes once what they share; named groups stay whole."""
     if config.getoption("dist") != "loadgroup":

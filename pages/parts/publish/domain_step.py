@@ -29,6 +29,7 @@ from pages.parts.visit.plan.column_entry import (
     confirmed,
     finds_cells,
     has_found_bins,
+    has_found_upper,
     is_blank,
     is_found,
     is_from_file,
@@ -293,6 +294,8 @@ def _brief(name: str) -> str:
             )
         case "amount":
             low, high = plain(edge_or_day(column["from"])), plain(edge_or_day(column["to"]))
+            if has_found_upper(column):
+                return _("an amount from {low} to {high}, upper bound found", low=low, high=high)
             return _("an amount from {low} to {high}", low=low, high=high)
         case "category" if is_found(column):
             return _("values are found privately")

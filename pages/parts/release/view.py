@@ -16,6 +16,8 @@ from dpengine.bundle.workbook import fitting, workbook
 from dpengine.release import Release
 from dpengine.results.published_columns import measures
 from dpengine.spec.counted_wording import counted_noun, rows_counted
+from dpengine.spec.domain import Amount
+from dpengine.spec.plan import Plan
 from dpengine.spec.wording import capitalised, heading_of, sure
 from dpengine.translation.catalogue import _, day, number
 from pages.parts.release import chart
@@ -25,7 +27,7 @@ from pages.parts.release.quote import offer_quotation
 from pages.parts.release.synthetic_rows import show_rows
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import OCTETS, offer_file
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import edge_or_day, exactly, plain
 from pages.parts.visit.state import visit
 
 __all__ = ["show_release"]
@@ -179,7 +181,7 @@ def _say_what_it_says(release: Release) -> None:
         )
         if counted := rows_counted(release.plan):
             st.markdown(_("**What is counted.** {text}", text=plain(counted)))
-        for line in _of_everybody(release):
+        for line in (*_of_everybody(release), *_bounds_found(release.plan)):
             st.markdown(line)
         _say_how_to_read(release)
 
@@ -226,6 +228,19 @@ def _of_everybody(release: Release) -> list[str]:
             what = plain(capitalised(heading))
             lines.append(_("{what}: **{value}** (95 %: {low} to {high})", what=what, value=value, low=low, high=high))
     return lines
+
+
+def _bounds_found(plan: Plan) -> list[str]:
+    """Say which upper bounds of amounts were found."""
+    found = (column for name in plan.finds if isinstance(column := plan.column(name), Amount))
+    return [
+        _(
+            "**Upper bound of {column}.** {high}, found privately: larger values count as it.",
+            column=plain(column.heading),
+            high=edge_or_day(column.high),
+        )
+        for column in found
+    ]
 
 
 def _leave() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
 from dpengine import predict
 from pages.parts.publish.outlook.measure_facts import measure_facts
 from pages.parts.visit.plan.plan_form import from_plan
-from tests.pages.visits import metrics, settled, texts, visit, visit_of
+from tests.pages.visits import metrics, released, settled, texts, visit, visit_of
 
 PLAN = dpe.Plan(
     dataset="wages",
@@ -39,6 +40,7 @@ def test_the_page_says_the_price_and_publishes_the_plan_as_it_is_stated() -> Non
     plan = visit_of(page).plan
     assert plan is not None
     assert plan.key == PLAN.key
+    assert "an amount from 0 to 1,000,000, upper bound found" in texts(page)
     assert metrics(page)["This release"] == "1", "what finding the bound costs is in the price"
     assert "errors shrink with the upper bound that is found" in texts(page)
 
@@ -63,3 +65,10 @@ def test_predictions_say_that_they_are_for_the_stated_end() -> None:
     assert len(facts) == 2
     assert "at a tenth, to about a tenth" in facts[1]
     assert PLAN.for_tables == Fraction(4, 5)
+
+
+def test_a_release_says_which_bound_it_found() -> None:
+    rows = pd.DataFrame({"pay": [*range(0, 4_000, 2)], "smokes": ["yes", "no"] * 1_000})
+    page, release = released(rows, PLAN.at(10))
+    assert f"**Upper bound of pay.** {release.plan.amount('pay').high:,f}, found privately" in texts(page)
+    assert 2_000 < release.plan.amount("pay").high < 10_000
