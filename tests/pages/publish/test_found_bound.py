@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 import dpengine as dpe
 from dpengine import predict
 from pages.parts.publish.outlook.measure_facts import measure_facts
+from pages.parts.shared.wording import edge_or_day
 from pages.parts.visit.plan.plan_form import from_plan
 from tests.pages.visits import metrics, released, settled, texts, visit, visit_of
 
@@ -70,5 +71,5 @@ def test_predictions_say_that_they_are_for_the_stated_end() -> None:
 def test_a_release_says_which_bound_it_found() -> None:
     rows = pd.DataFrame({"pay": [*range(0, 4_000, 2)], "smokes": ["yes", "no"] * 1_000})
     page, release = released(rows, PLAN.at(10))
-    assert f"**Upper bound of pay.** {release.plan.amount('pay').high:,f}, found privately" in texts(page)
+    assert f"**Upper bound of pay.** {edge_or_day(release.plan.amount('pay').high)}, found privately" in texts(page)
     assert 2_000 < release.plan.amount("pay").high < 10_000
