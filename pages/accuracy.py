@@ -12,7 +12,7 @@ from functools import partial
 import streamlit as st
 
 from dpengine.array_types import Columns
-from dpengine.exact import exact_text
+from dpengine.exact import exact_text, exactly
 from dpengine.results.alternatives import predict_table
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of
@@ -25,7 +25,7 @@ from pages.parts.publish.outlook import trial
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import measured_columns, predicted_columns
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import exactly, rows_noun, with_headings
+from pages.parts.shared.wording import rows_noun, with_headings
 from pages.parts.visit.state import require_entry
 from pages.parts.visit.strategy import is_adaptive
 from pages.parts.visit.strategy_comparison import show_strategies

@@ -11,6 +11,7 @@ from dpengine import BudgetError, Ledger, LedgerError, Plan, PlanError, predict
 from dpengine.accounting.approval.records import ALL
 from dpengine.accounting.approval.request import Request, State
 from dpengine.accounting.entry import same_name
+from dpengine.exact import exactly
 from dpengine.spec.wording import heading_of
 from dpengine.translation.catalogue import _, mark, plural
 from pages.parts.access.accounts import May
@@ -23,7 +24,7 @@ from pages.parts.shared.data_twin import predicted_columns
 from pages.parts.shared.entries_table import show_entries
 from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import exactly, plain, protected, with_headings
+from pages.parts.shared.wording import plain, protected, with_headings
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry, visit
 from pages.parts.visit.strategy import is_adaptive

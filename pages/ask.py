@@ -9,6 +9,7 @@ from dpengine.accounting.composition import posterior
 from dpengine.accounting.entry import Entry, Kind, Resemblance
 from dpengine.ask import ask, published, resembling
 from dpengine.errors import Fault
+from dpengine.exact import exactly
 from dpengine.results.answer import Answer, expect, reopen
 from dpengine.sources.table import Table
 from dpengine.spec.query import Mean, Quantile, Question, Sum, Variance
@@ -21,7 +22,7 @@ from pages.parts.release.ledger_entry import show_answer
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.bill import show_bill
 from pages.parts.shared.code.show import show_code
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown, sentence
 from pages.parts.visit.plan import plan_form

@@ -11,13 +11,13 @@ from dpengine.bundle.signature import MEANING, read_key
 from dpengine.bundle.verify import PROSE, Verified
 from dpengine.charts.style import join_names
 from dpengine.errors import ReleaseError
-from dpengine.exact import rational
+from dpengine.exact import exactly, rational
 from dpengine.spec.wording import capitalised, sure
 from dpengine.translation.catalogue import _, day
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.demo import file_box, is_demo
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import bullets, exactly, plain
+from pages.parts.shared.wording import bullets, plain
 from pages.parts.verify.charge import key_of_the_ledger, show_charge
 from pages.parts.verify.contents import show_contents
 from pages.parts.verify.verified_file import verified

@@ -8,7 +8,7 @@ from fractions import Fraction
 import streamlit as st
 
 from dpengine.choose import Candidates, Mechanism, probabilities
-from dpengine.exact import exact_text
+from dpengine.exact import exact_text, exactly
 from dpengine.translation.catalogue import _, mark
 from pages.parts.choose.candidates import enter_candidates
 from pages.parts.choose.draw import draw_part
@@ -16,7 +16,6 @@ from pages.parts.choose.probabilities import EPSILONS, show_best, show_probabili
 from pages.parts.choose.samples import OWN, SAMPLES
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import exactly
 from pages.parts.visit.state import require_entry
 
 CURIOUS = mark(r"""

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.accounting.composition import posterior
-from dpengine.exact import exact_text
+from dpengine.exact import exact_text, exactly
 from dpengine.lessons import definition as lesson
 from dpengine.spec.wording import factor, percent, sure
 from dpengine.translation.catalogue import _, mark, number
@@ -23,7 +23,6 @@ from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import exactly
 from pages.parts.visit import tour
 from pages.parts.visit.state import require_entry, visit
 

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.errors import TableError
-from dpengine.exact import exact_text
+from dpengine.exact import exact_text, exactly
 from dpengine.lessons.market import Market, read_losses, share_prices, simulated_market
 from dpengine.mechanisms.online_learning import (
     average_regret,
@@ -30,7 +30,7 @@ from pages.parts.shared.epsilon_ladder import DELTAS, coarse
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry, visit
 

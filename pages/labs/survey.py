@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpengine.exact import exact_text
+from dpengine.exact import exact_text, exactly
 from dpengine.lessons import survey
 from dpengine.mechanisms.local.protocol import Estimate
 from dpengine.mechanisms.local.randomized_response import KaryResponse
@@ -19,7 +19,7 @@ from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import plain
 from pages.parts.survey.charts import answers_figure
 from pages.parts.survey.people import People, choose_people, made_up_like
 from pages.parts.survey.tabs import CHANCES, VIEWS, epsilon_words, protocol_key

@@ -8,13 +8,13 @@ import streamlit as st
 
 from dpengine.accounting.composition import posterior
 from dpengine.errors import PlanError
-from dpengine.exact import exact_text
+from dpengine.exact import exact_text, exactly
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, sure
 from dpengine.translation.catalogue import _, number
 from pages.parts.accuracy.predictions import EPSILONS, largest_error, wanted_epsilon
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit
 

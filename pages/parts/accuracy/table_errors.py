@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpengine.accounting.composition import posterior
 from dpengine.array_types import Columns
+from dpengine.exact import exactly
 from dpengine.results.published_columns import measures
 from dpengine.results.result import EXACT
 from dpengine.results.spans import decimals_of
@@ -21,7 +22,7 @@ from pages.parts.accuracy.predictions import cells_with_values, curve, noise_sha
 from pages.parts.shared.data_twin import measured_columns, predicted_columns, twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import exactly, plain, rows_noun
+from pages.parts.shared.wording import plain, rows_noun
 
 __all__ = ["show_curve", "show_errors"]
 

@@ -10,6 +10,7 @@ import streamlit as st
 
 from dpengine.accounting.composition import posterior
 from dpengine.array_types import Columns
+from dpengine.exact import exactly
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import Allocation
 from dpengine.results.alternatives import ALL_CELLS, allocations_of, compare_allocations, predict_table, simulate_errors
@@ -24,7 +25,7 @@ from pages.parts.shared.data_twin import measured_columns, predicted_columns, tw
 from pages.parts.shared.figures import draw
 from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import exactly, plain, protected, rows_noun, with_headings
+from pages.parts.shared.wording import plain, protected, rows_noun, with_headings
 from pages.parts.visit.state import visit
 
 __all__ = ["all_tables", "meaning", "measured_tables", "mostly_noise", "small_cells", "why_measured"]

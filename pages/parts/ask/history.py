@@ -9,14 +9,14 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.ask import history
-from dpengine.exact import exact_text
+from dpengine.exact import exact_text, exactly
 from dpengine.results.answer import Answer, Group
 from dpengine.results.answer_wording import answer_interval, answer_value
 from dpengine.results.batch_pricing import Batch, price_batch
 from dpengine.spec.wording import name_of
 from dpengine.translation.catalogue import _, mark, plural
 from pages.parts.shared.entries_table import offer_files, show_entries
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import ledger_faults_shown
 from pages.parts.visit.state import visit
 

@@ -10,13 +10,14 @@ import streamlit as st
 
 from dpengine.audit.bounds import Audit, audit
 from dpengine.audit.publications import released_counts
+from dpengine.exact import exactly
 from dpengine.lessons.success_rate import Rate
 from dpengine.translation.catalogue import _, language, mark, number
 from pages.parts.attacks.charts import audit_figure
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
-from pages.parts.shared.wording import OURS, exactly
+from pages.parts.shared.wording import OURS
 from pages.parts.visit.state import visit
 
 __all__ = ["audit_tab"]

@@ -9,6 +9,7 @@ from fractions import Fraction
 import streamlit as st
 
 from dpengine.accounting.composition import posterior
+from dpengine.exact import exactly
 from dpengine.lessons.averaging import ask_engine, averaging_attack
 from dpengine.lessons.defences import Defence
 from dpengine.lessons.differencing import differencing_attack
@@ -28,7 +29,7 @@ from pages.parts.attacks.outcome import (
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import OURS, exactly
+from pages.parts.shared.wording import OURS
 
 __all__ = ["AVERAGING", "DIFFERENCING", "CountingAttack", "show_attack"]
 

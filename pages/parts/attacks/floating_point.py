@@ -10,6 +10,7 @@ import streamlit as st
 
 from dpengine.accounting.composition import posterior
 from dpengine.errors import PlanError
+from dpengine.exact import exactly
 from dpengine.lessons.floating_point import (
     SAMPLERS,
     Neighbourhood,
@@ -27,7 +28,7 @@ from pages.parts.attacks.outcome import measure, rate_columns, run_again_button
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
-from pages.parts.shared.wording import OURS, exactly
+from pages.parts.shared.wording import OURS
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit
 

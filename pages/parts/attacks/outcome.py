@@ -9,13 +9,14 @@ from typing import Any, TypeVar
 import pandas as pd
 import streamlit as st
 
+from dpengine.exact import exactly
 from dpengine.lessons.defences import RAW, Defence, engine, jittered, rounded, unbudgeted
 from dpengine.lessons.success_rate import Rate
 from dpengine.spec.wording import percent, percent_at_most
 from dpengine.translation.catalogue import _, localised, mark, number
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import OURS, exactly
+from pages.parts.shared.wording import OURS
 from pages.parts.visit.state import visit
 
 __all__ = [

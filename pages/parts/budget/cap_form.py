@@ -7,11 +7,11 @@ from fractions import Fraction
 import streamlit as st
 
 from dpengine.accounting.ledger import Ledger
-from dpengine.exact import rational
+from dpengine.exact import exactly, rational
 from dpengine.translation.catalogue import _, mark
 from pages.parts.access.accounts import May
 from pages.parts.shared.typed_numbers import decimal
-from pages.parts.shared.wording import briefly, exactly, plain
+from pages.parts.shared.wording import briefly, plain
 from pages.parts.visit.state import visit
 
 __all__ = ["cap_form"]

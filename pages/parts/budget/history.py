@@ -9,11 +9,10 @@ import streamlit as st
 
 from dpengine.accounting.entry import Entry, Kind
 from dpengine.accounting.ledger import Ledger
-from dpengine.exact import exact_text
+from dpengine.exact import exact_text, exactly
 from dpengine.translation.catalogue import ENGLISH, _, day, localised, mark, plural, speaking
 from pages.parts.release.ledger_entry import show_entry
 from pages.parts.shared.entries_table import offer_files, show_entries
-from pages.parts.shared.wording import exactly
 from pages.parts.visit.same_people import alike_in_words
 
 __all__ = ["show_history"]

@@ -10,6 +10,7 @@ import streamlit as st
 from dpengine.accounting.composition import posterior
 from dpengine.accounting.entry import Entry
 from dpengine.accounting.ledger import Ledger
+from dpengine.exact import exactly
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import sure
 from dpengine.translation.catalogue import _, mark, number, plural
@@ -17,7 +18,7 @@ from pages.parts.budget.charts import spending_figure
 from pages.parts.shared.entries_table import kinds_in_words
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import briefly, exactly
+from pages.parts.shared.wording import briefly
 from pages.parts.visit.recognition import is_published, is_recognised
 
 __all__ = ["show_overview"]

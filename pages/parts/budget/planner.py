@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpengine.accounting.composition import Rule, allowance, group_epsilon, posterior, total_cost
 from dpengine.errors import PlanError
-from dpengine.exact import exact_text, rational
+from dpengine.exact import exact_text, exactly, rational
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import factor, sure
 from dpengine.translation.catalogue import _, mark, number, plural
@@ -20,7 +20,7 @@ from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.typed_numbers import decimal
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import plain
 from pages.parts.visit.state import visit
 
 __all__ = ["plan_ahead"]

@@ -9,9 +9,10 @@ import streamlit as st
 from dpengine.accounting.composition import posterior
 from dpengine.accounting.entry import Entry, Resemblance
 from dpengine.accounting.ledger import Ledger
+from dpengine.exact import exactly
 from dpengine.spec.wording import sure
 from dpengine.translation.catalogue import _, day, number, plural
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import plain
 from pages.parts.visit.same_people import alike_in_words
 
 __all__ = ["show_other_names"]

@@ -8,9 +8,10 @@ import streamlit as st
 
 from dpengine.choose import Candidates, draw_once, published, sample
 from dpengine.errors import BudgetError, LedgerError
+from dpengine.exact import exactly
 from dpengine.translation.catalogue import _, mark
 from pages.parts.release.ledger_entry import show_drawn
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.roles import publishes
 from pages.parts.visit.state import visit

@@ -9,13 +9,14 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.choose import Candidates, Mechanism, probabilities
+from dpengine.exact import exactly
 from dpengine.spec.wording import percent
 from dpengine.translation.catalogue import _, number
 from pages.parts.choose.charts import SHOWN, likely_figure, over_epsilon_figure
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import plain
 
 __all__ = ["EPSILONS", "show_best", "show_probabilities"]
 

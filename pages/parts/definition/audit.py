@@ -9,9 +9,9 @@ import streamlit as st
 
 from dpengine.audit.exact_checks import Check, checks
 from dpengine.audit.publications import WAYS, EmpiricalBound, audit_publications
+from dpengine.exact import exactly
 from dpengine.translation.catalogue import _, language, mark, number
 from pages.parts.shared.data_twin import twin
-from pages.parts.shared.wording import exactly
 from pages.parts.visit.state import visit
 
 __all__ = ["audit_part"]

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpengine.exact import exactly
 from dpengine.lessons import definition as lesson
 from dpengine.spec.wording import percent, percent_at_least, percent_at_most
 from dpengine.translation.catalogue import _, mark, number
 from pages.parts.definition.charts import belief_figure, bounds_figure
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
-from pages.parts.shared.wording import exactly
 
 __all__ = ["EXAMPLES"]
 

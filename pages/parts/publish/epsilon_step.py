@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpengine import PlanError, epsilon_for, predict
 from dpengine.accounting.composition import posterior
-from dpengine.exact import exact_text
+from dpengine.exact import exact_text, exactly
 from dpengine.results.alternatives import epsilon_by_trials
 from dpengine.spec.plan import Plan, exact_epsilon
 from dpengine.spec.wording import factor, heading_of, name_of, people, sure
@@ -20,7 +20,7 @@ from pages.parts.server.jobs import Progress
 from pages.parts.shared.epsilon_ladder import rounded_up, rungs
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.typed_numbers import decimal
-from pages.parts.shared.wording import exactly, plain, plain_name
+from pages.parts.shared.wording import plain, plain_name
 from pages.parts.visit import background_read
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit

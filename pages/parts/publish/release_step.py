@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpengine import BudgetError, Ledger, LedgerError, Plan, PrivateReleaseError
 from dpengine.accounting.entry import Entry, Kind, Resemblance
-from dpengine.exact import exact_text
+from dpengine.exact import exact_text, exactly
 from dpengine.release import resembling
 from dpengine.sources.table import Table
 from dpengine.translation.catalogue import _, day
@@ -23,7 +23,7 @@ from pages.parts.shared.code.show import show_code
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.typed_numbers import decimal
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.project import recent
 from pages.parts.visit.project.as_code import table_values

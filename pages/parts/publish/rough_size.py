@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dpengine.array_types import Columns, Ints
+from dpengine.exact import exactly
 from dpengine.results.alternatives import rows_beyond_noise
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, number
 from pages.parts.publish.outlook.trial import KEPT, question_of
-from pages.parts.shared.wording import exactly
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategy import is_adaptive
 

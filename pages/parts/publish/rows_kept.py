@@ -10,13 +10,14 @@ import streamlit as st
 
 from dpengine import PlanError, owner
 from dpengine.ask import ask_rows_kept, rising, rows_kept_questions
+from dpengine.exact import exactly
 from dpengine.results.answer import expect
 from dpengine.sources.table import Table
 from dpengine.translation.catalogue import _, plural
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.typed_numbers import decimal
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.state import visit

@@ -10,6 +10,7 @@ from dpengine import choose, mechanism
 from dpengine.accounting.entry import Kind
 from dpengine.charts.style import escape, shorten, whiskers
 from dpengine.choose import Drawn
+from dpengine.exact import exactly
 from dpengine.results.answer import Answer
 from dpengine.results.answer import reopen as reopen_answer
 from dpengine.results.answer_wording import answer_interval, answer_value, group_rows, root_words
@@ -17,7 +18,7 @@ from dpengine.spec.query import Variance
 from dpengine.translation.catalogue import _, day, number
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw, tones
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import plain
 
 __all__ = ["show_answer", "show_drawn", "show_entry"]
 

@@ -13,6 +13,7 @@ from dpengine.accounting.composition import posterior
 from dpengine.bundle.guide import model_errors
 from dpengine.bundle.promises import file_names
 from dpengine.bundle.workbook import fitting, workbook
+from dpengine.exact import exactly
 from dpengine.release import Release
 from dpengine.results.published_columns import measures
 from dpengine.spec.counted_wording import counted_noun, rows_counted
@@ -27,7 +28,7 @@ from pages.parts.release.quote import offer_quotation
 from pages.parts.release.synthetic_rows import show_rows
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import OCTETS, offer_file
-from pages.parts.shared.wording import edge_or_day, exactly, plain
+from pages.parts.shared.wording import edge_or_day, plain
 from pages.parts.visit.state import visit
 
 __all__ = ["show_release"]

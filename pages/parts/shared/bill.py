@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import streamlit as st
 
+from dpengine.exact import exactly
 from dpengine.translation.catalogue import _
-from pages.parts.shared.wording import exactly
 
 __all__ = ["show_bill"]
 

@@ -11,7 +11,6 @@ from unicodedata import bidirectional
 import pandas as pd
 
 from dpengine.charts.style import middle
-from dpengine.exact import exactly
 from dpengine.spec.counted_wording import noun
 from dpengine.spec.numeric.bin_words import GROUPED_FROM
 from dpengine.spec.plan import Plan
@@ -19,7 +18,7 @@ from dpengine.spec.wording import headings_of, name_of
 from dpengine.translation.catalogue import _, day, localised, mark
 
 __all__ = [
-    "OURS", "briefly", "bullets", "duration", "edge_or_day", "exactly", "plain", "plain_name", "protected", "rows_noun",
+    "OURS", "briefly", "bullets", "duration", "edge_or_day", "plain", "plain_name", "protected", "rows_noun",
     "with_headings",
 ]  # fmt: skip
 

@@ -11,8 +11,9 @@ from dpengine.accounting.ledger import Ledger
 from dpengine.accounting.signing_key import signing_key
 from dpengine.bundle.signature import fingerprint
 from dpengine.errors import LedgerError
+from dpengine.exact import exactly
 from dpengine.translation.catalogue import _, day
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import plain
 from pages.parts.visit.state import visit
 
 __all__ = ["key_of_the_ledger", "show_charge"]

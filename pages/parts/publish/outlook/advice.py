@@ -20,7 +20,7 @@ import streamlit as st
 from dpengine import PlanError
 from dpengine.accounting.composition import posterior
 from dpengine.array_types import Columns
-from dpengine.exact import exact_text
+from dpengine.exact import exact_text, exactly
 from dpengine.marginals.graphs import maximal
 from dpengine.results.alternatives import MockCells, mostly_noise_shares
 from dpengine.results.mock_table import ASSUMED_ROWS, listed_cells
@@ -31,7 +31,7 @@ from dpengine.translation.catalogue import _, language, number, plural
 from pages.parts.publish.outlook.trial import KEPT, drawn, question_of
 from pages.parts.publish.rough_size import left_aside
 from pages.parts.shared.epsilon_ladder import rungs
-from pages.parts.shared.wording import exactly, plain_name
+from pages.parts.shared.wording import plain_name
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.state import visit

@@ -11,6 +11,7 @@ import streamlit as st
 from dpengine import Category, Plan, predict
 from dpengine.charts import error_curve
 from dpengine.charts.plain import lines_and_grids
+from dpengine.exact import exactly
 from dpengine.marginals.measurement import FoundKeys
 from dpengine.results.alternatives import MockCells, predict_table
 from dpengine.results.mock_table import ASSUMED_ROWS, listed_cells
@@ -30,7 +31,7 @@ from pages.parts.shared.data_twin import measured_columns, predicted_columns
 from pages.parts.shared.figures import FigureOfDrawing, buttons, is_dark
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import exactly, plain, plain_name, rows_noun, with_headings
+from pages.parts.shared.wording import plain, plain_name, rows_noun, with_headings
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategy import is_adaptive
 from pages.parts.visit.strategy_comparison import show_strategies

@@ -9,8 +9,9 @@ import streamlit as st
 
 from dpengine import LedgerError
 from dpengine.accounting.entry import same_name
+from dpengine.exact import exactly
 from dpengine.translation.catalogue import _
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan.entries import Draft
 from pages.parts.visit.state import visit
