@@ -503,8 +503,8 @@ FAULTS = [
     Fault(
         "the level of a quantile is English in every language",
         "dpengine/spec/query/statistic.py",
-        "percent=localised(exact_text(percent))",
-        "percent=exact_text(percent)",
+        "percent=exactly(percent)",
+        "percent=f'{float(percent):g}'",
         "tests/spec/test_query.py::test_quantiles_are_named_with_the_marks_of_the_language",
     ),
     Fault(

@@ -105,12 +105,13 @@ def code_of_boundaries(boundaries: Boundaries, raw: str, value: str, type_name: 
 
 def boundary_tree(boundaries: Boundaries, value: str, type_name: str, dialect: Dialect) -> str:
     """Write a binary search of `value` among the boundaries."""
+    family = family_of(type_name)  # asked once: columns of times with a zone have thousands of boundaries
 
     def between(low: int, high: int) -> str:
         if low == high:
             return str(boundaries.codes[low])
         middle = (low + high) // 2
-        below = f"{value} < {scalar(boundaries.bounds[middle], type_name, dialect)}"
+        below = f"{value} < {_constant(boundaries.bounds[middle], family, type_name, dialect)}"
         return f"CASE WHEN {below} THEN {between(low, middle)} ELSE {between(middle + 1, high)} END"
 
     return between(0, len(boundaries.bounds))
@@ -118,7 +119,11 @@ def boundary_tree(boundaries: Boundaries, value: str, type_name: str, dialect: D
 
 def scalar(value: Scalar, type_name: str, dialect: Dialect) -> str:
     """Write a value of a type as an SQL constant; floats are of 64 bits, timestamps without a zone."""
-    match family_of(type_name):
+    return _constant(value, family_of(type_name), type_name, dialect)
+
+
+def _constant(value: Scalar, family: Family | None, type_name: str, dialect: Dialect) -> str:
+    match family:
         case "float":
             return f"CAST('{repr(value).replace('inf', 'Infinity')}' AS {dialect.float64})"
         case "decimal":
