@@ -33,7 +33,19 @@ from dpengine.noise import laplace, selection, sparse
 from dpengine.release import reopen
 from dpengine.results import answer
 
-__all__ = ["Draw", "Tape", "cost", "plain", "price", "prices", "recorded", "recorded_work", "replayed", "replayed_work"]
+__all__ = [
+    "Draw",
+    "Tape",
+    "check_only_outputs_decide",
+    "cost",
+    "plain",
+    "price",
+    "prices",
+    "recorded",
+    "recorded_work",
+    "replayed",
+    "replayed_work",
+]
 
 Data: TypeAlias = "pd.DataFrame | Candidates"  # a table, or the scores of a choice
 Request: TypeAlias = "Plan | Question | None"  # nothing more is asked of candidates
@@ -280,6 +292,21 @@ def _publish_in(ledger: Ledger, data: Data, request: Request, tape: Tape) -> Non
         else:
             assert request is not None
             release(table, request, ledger, progress=tape.stage)
+
+
+def check_only_outputs_decide(rows: pd.DataFrame, more: pd.DataFrame, others: pd.DataFrame, plan: Plan) -> None:
+    """Assert that tables with the same noisy outputs have the same release, which costs at most ε between neighbours.
+
+    Neighbours are `rows` without the first person, or the first row, and with `more` of one person; `others` are none.
+    """
+    first = recorded(rows, plan)
+    assert not first.error
+    fewer = rows[rows["who"] > 0] if plan.unit.id else rows.iloc[1:]
+    for neighbour in (fewer, pd.concat([rows, more])):
+        there = replayed(neighbour, plan, first)
+        assert there.shown == first.shown
+        assert price(first, there) <= 1
+    assert replayed(others, plan, first).shown == first.shown, "nothing else of the rows decides"
 
 
 def _nameless(kind: Kind, stored: bytes) -> bytes:
