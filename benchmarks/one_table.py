@@ -18,6 +18,7 @@ import statistics
 import sys
 import zlib
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cached_property, partial
 from itertools import combinations, product
 from pathlib import Path
@@ -53,20 +54,23 @@ class ByThemselves(WithoutChoices):
         return allocate_apart(self.plan)
 
 
-def draw(rng: np.random.Generator, all_sizes: Ints, people: int) -> dpe.Plan | None:
-    """Return a random plan whose table of all columns can be written down."""
+def some_columns(rng: np.random.Generator, all_sizes: Ints, least: int) -> Iterator[dict[str, int]]:
+    """Yield the sizes of 3 to 7 random columns that have at least so many cells together, in up to `TRIALS` trials."""
     for _ in range(TRIALS):
         columns = int(rng.integers(3, 8))
-        if columns > len(all_sizes):
-            continue
-        some = rng.choice(len(all_sizes), columns, replace=False)
-        if LEAST_CELLS <= np.prod(all_sizes[some].astype(float)) <= MOST_CELLS:
-            break
-    else:
+        if columns <= len(all_sizes):
+            some = rng.choice(len(all_sizes), columns, replace=False)
+            if least <= np.prod(all_sizes[some].astype(float)) <= MOST_CELLS:
+                yield {f"c{k}": int(all_sizes[k]) for k in some}
+
+
+def draw(rng: np.random.Generator, all_sizes: Ints, people: int) -> dpe.Plan | None:
+    """Return a random plan whose table of all columns can be written down."""
+    sizes = next(some_columns(rng, all_sizes, LEAST_CELLS), None)
+    if sizes is None:
         return None
-    sizes = {f"c{k}": int(all_sizes[k]) for k in some}
-    every = [*map(list, combinations(sizes, int(rng.choice([2, 2, 3])) if columns > 3 else 2))]
-    tables = every if rng.random() < 0.6 else [every[k] for k in rng.permutation(len(every))[:columns]]
+    every = [*map(list, combinations(sizes, int(rng.choice([2, 2, 3])) if len(sizes) > 3 else 2))]
+    tables = every if rng.random() < 0.6 else [every[k] for k in rng.permutation(len(every))[: len(sizes)]]
     used = {name: size for name, size in sizes.items() if any(name in table for table in tables)}
     return dpe.Plan(
         dataset="benchmark",
@@ -79,18 +83,12 @@ def draw(rng: np.random.Generator, all_sizes: Ints, people: int) -> dpe.Plan | N
 
 def draw_noisy(rng: np.random.Generator, all_sizes: Ints, people: int) -> dpe.Plan | None:
     """Return a random plan of pairs that *direct* takes from one table, under noise of 0.12 to 1.5 of the rows."""
-    for _ in range(TRIALS):
-        columns = int(rng.integers(3, 8))
-        if columns > len(all_sizes):
-            continue
-        some = rng.choice(len(all_sizes), columns, replace=False)
-        if np.prod(all_sizes[some].astype(float)) > MOST_CELLS:
-            continue
+    for sizes in some_columns(rng, all_sizes, least=0):
         plan = dpe.Plan(
             dataset="benchmark",
             epsilon=f"{10 ** rng.uniform(-1.3, 1.3):.3g}",
             rows_about=max(100, round(people, -2)),
-            columns=categories({f"c{k}": int(all_sizes[k]) for k in some}),
+            columns=categories(sizes),
             tables={"each": 2},
         )
         if len(allocate_directly(plan)) == 1 and 0.12 < noise_in_a_table(plan, maximal(plan.supports)) < 1.5:

@@ -160,8 +160,9 @@ class Amount(ColumnBase):
         return self.with_high(None) if self.upper is not None else self
 
     def with_cells_of(self, other: ColumnBase) -> Amount:
-        is_found = isinstance(other, Amount) and other.upper is not None and other.upper.below is not None
-        return self.with_high(other.high) if is_found and isinstance(other, Amount) else self
+        if isinstance(other, Amount) and other.upper is not None and other.upper.below is not None:
+            return self.with_high(other.high)
+        return self
 
     def with_high(self, high: Decimal | None) -> Amount:
         """Return the amount with the upper bound that was found, and knots of its own; without any, as declared."""
