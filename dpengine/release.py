@@ -237,8 +237,9 @@ def _measured(table: Table, strategy: Strategy, exact: _Exact, key: bytes) -> tu
 
 
 def _as_asked(plan: Plan, stored: Plan) -> Plan:
-    """Return `plan`, whose texts for readers may differ from the stored one, with the found cells."""
-    return plan.with_columns({name: plan.column(name).with_cells_of(stored.column(name)) for name in plan.finds})
+    """Return `plan`, whose texts for readers may differ from the stored one, with the found cells and the strategy."""
+    found = {name: plan.column(name).with_cells_of(stored.column(name)) for name in plan.finds}
+    return plan.with_columns(found).model_copy(update={"strategy": stored.strategy})
 
 
 def digest_for(table: Table, plan_id: str, ledger: Ledger) -> bytes:

@@ -40,7 +40,7 @@ def describe(result: Result) -> dict[str, Any]:
         "created": result.created,
         **promises(plan),
         **_model_error(result),
-        "strategy": resolved(plan, [one.allocation for one in result.measured.marginals]).why,
+        "strategy": resolved(plan, result.measured).why,
         "measurements": measurements(result.measured, plan),
         "tables": [
             {

@@ -218,7 +218,7 @@ def _how_made(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
     plan, made_on = result.plan, day(result.created[:10])
     return {
         "manifest": manifest,
-        "strategy": resolved(plan, [one.allocation for one in result.measured.marginals]).why,
+        "strategy": resolved(plan, result.measured).why,
         "day": made_on,
         "moment": _("{day}T{time}+00:00", day=made_on, time=result.created[11:19]),
         "measured": [_rounded(plan, entry) for entry in manifest["measurements"]],

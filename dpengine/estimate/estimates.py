@@ -339,6 +339,7 @@ def _measured_in_tally(measured: Sequence[Measurement], tally: int) -> tuple[Mea
 
 def derive_estimates(plan: Plan, measured: Measurements) -> Estimates:
     """Return the estimates that follow from the measurements of `plan`."""
+    plan = measured.settled(plan)
     if plan.tallied:
         each = (
             derive_estimates(tally.plan, Measurements(_measured_in_tally(measured.marginals, k)))

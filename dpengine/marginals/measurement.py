@@ -19,6 +19,7 @@ from dpengine.translation.catalogue import mark
 
 if TYPE_CHECKING:
     from dpengine.marginals.pairwise import Pairwise
+    from dpengine.spec.plan import Plan
 
 __all__ = [
     "AUDIT",
@@ -31,6 +32,7 @@ __all__ = [
     "PERMUTE_AND_FLIP",
     "QUANTILES",
     "SEARCH",
+    "TABLES_OR_MODEL",
     "Allocation",
     "Audit",
     "Boxes",
@@ -57,6 +59,7 @@ BOXES_ASKED = mark(
     "counts of boxes of cells within boxes, and how uneven some of these are within; the shares of those that hold a "
     "cell add up to this one"
 )
+TABLES_OR_MODEL = mark("whether tables of three columns are measured, or follow a model of pairs")
 AUDIT = mark("how far off the tables are, by size of cell")
 
 # Expected counts that separate cells by size, by the number of sizes; earlier releases have seven.
@@ -296,6 +299,15 @@ class Measurements:
     searches: tuple[Search, ...] = ()
     by_classes: bool = False
     fit: tuple[tuple[Measurement, ...], Pairwise] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def by_tables(self) -> bool:
+        """Whether a private answer chose measured tables rather than a model, whose error would have been measured."""
+        return self.audit is None and any(each.what == TABLES_OR_MODEL for each in self.choices)
+
+    def settled(self, plan: Plan) -> Plan:
+        """Return `plan` with the strategy by which these were measured, which may have been chosen privately."""
+        return plan.model_copy(update={"strategy": "direct"}) if self.by_tables else plan
 
     @property
     def trees(self) -> tuple[Boxes, ...]:

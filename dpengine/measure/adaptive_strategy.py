@@ -18,6 +18,7 @@ from dpengine.measure.measure import add_noise
 from dpengine.measure.model_error import blank_audit
 from dpengine.measure.rows_and_noise import is_sparse, noise_in_a_table
 from dpengine.measure.strategy_base import Private
+from dpengine.measure.tables_or_model import TablesOrModel
 from dpengine.measure.workload import Workload
 from dpengine.noise.moments import MAX_SCALE
 from dpengine.spec.wording import portion
@@ -59,9 +60,15 @@ class Adaptive(Private):
         """The columns, pairs and tables that `measure_adaptively` works on."""
         return Workload.of(self.plan)
 
+    @cached_property
+    def question(self) -> TablesOrModel | None:
+        """The question whether tables are measured in place of all this, if it is asked."""
+        return TablesOrModel.of(self.plan)
+
     @property
     def marginals(self) -> Sequence[Columns]:
-        return [*self.workload.marginals, *(each.columns for each in self._for_amounts)]
+        asked = [] if self.question is None else self.question.marginals
+        return list(dict.fromkeys([*self.workload.marginals, *asked, *(each.columns for each in self._for_amounts)]))
 
     def _check_tables(self) -> None:
         super()._check_tables()
@@ -88,8 +95,14 @@ class Adaptive(Private):
     def _measure(self, counts: Sequence[Ints]) -> Measurements:
         exact = dict(zip(self.marginals, counts, strict=True))
         amounts = tuple(add_noise(exact[each.columns], each) for each in self._for_amounts)
-        measured = measure_adaptively(self.workload, exact, self.for_counts, self.plan.unit.rows)
-        return replace(measured, marginals=(*measured.marginals, *amounts))
+        epsilon, asked = self.for_counts, tuple[Choice, ...]()
+        if self.question is not None:
+            better, choice = self.question.ask(exact, self.plan.unit.rows)
+            if better:
+                return Measurements(self.question.measure(exact), (choice,))
+            epsilon, asked = epsilon - choice.epsilon, (choice,)
+        measured = measure_adaptively(self.workload, exact, epsilon, self.plan.unit.rows)
+        return replace(measured, marginals=(*measured.marginals, *amounts), choices=(*asked, *measured.choices))
 
     def blank(self) -> Measurements:
         workload, epsilon = self.workload, self.plan.for_tables

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -27,13 +28,17 @@ __all__ = ["MAX_SYNTHETIC", "Direct", "Optimised", "WithoutChoices"]
 MAX_SYNTHETIC = 20_000_000  # rows
 
 
+@dataclass(frozen=True)
 class Direct(Strategy):
     """Measure the requested tables, with ε divided by rules."""
 
     closed_form = True
+    answered: bool = False  # an adaptive release asked, and the private answer was to measure
 
     @property
     def why(self) -> str:
+        if self.answered:
+            return _("Direct: a private answer says that these tables are better measured than taken from a model.")
         if self.plan.strategy == "direct":
             return _("Direct, as the plan says: what is asked is what is measured.")
         tables = maximal(self.plan.supports)

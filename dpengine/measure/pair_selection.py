@@ -60,20 +60,26 @@ class Candidate:
 def dependence(counts: Ints, above: int = 0) -> int:
     """Return 2·Σ (x − a·b/n − t)⁺ over the cells of a pair, in 256ths of a row, rounded down, for t = `above`, in rows.
 
+    The pair is in the last two axes of `counts`. Others divide rows into groups: the result is the sum over these, each
+    rounded down.
+
     a and b are the pair's exact margins. Without t this is Σ |x − a·b/n|, since excess and deficit are equal in sum.
     The excess is in fewer cells, so more of it is above t. One row more changes it by less than `MOVED`: x − a·b/n
     gains n/(n + 1) in the row's own cell and as much in all others together, since a·b/n is scaled down, and loses n/(n
-    + 1) over the cells of each of the row's two margins. So Σ (x − a·b/n − t)⁺ gains or loses less than 2.
+    + 1) over the cells of each of the row's two margins. So Σ (x − a·b/n − t)⁺ gains or loses less than 2. A row is in
+    one group.
 
     >>> dependence(np.array([[5, 0], [0, 5]])) / GRAIN, dependence(np.array([[5, 0], [0, 5]]), above=1) / GRAIN
     (10.0, 6.0)
+    >>> dependence(np.array([[[5, 0], [0, 5]], [[2, 2], [2, 2]]])) / GRAIN
+    10.0
     """
-    total = int(counts.sum())
-    if total == 0:
-        return 0
-    exact = counts if total < 2**31 else counts.astype(object)  # up to 2·n² is added up
-    beyond = total * exact - np.multiply.outer(exact.sum(axis=1), exact.sum(axis=0)) - total * min(above, total)
-    return 2 * GRAIN * int(np.maximum(beyond, 0).sum()) // total
+    exact = counts if counts.sum() < 2**26 else counts.astype(object)  # up to 2·256·n² is added up
+    total = exact.sum(axis=(-2, -1), keepdims=True)
+    independent = exact.sum(axis=-1, keepdims=True) * exact.sum(axis=-2, keepdims=True)
+    beyond = total * (exact - np.minimum(above, total)) - independent
+    excess = np.maximum(beyond, 0).sum(axis=(-2, -1))
+    return int(np.sum(2 * GRAIN * excess // np.maximum(total[..., 0, 0], 1)))
 
 
 def measure_dependence(run: Run, parts: float, most: int, above: int) -> float:

@@ -16,12 +16,11 @@ matter, how finely to measure it (`measure.box_strategy`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Rational
 
 from dpengine.errors import PlanError
 from dpengine.marginals.graphs import maximal
-from dpengine.marginals.measurement import Allocation
+from dpengine.marginals.measurement import Measurements
 from dpengine.marginals.plan_levels import measures_levels
 from dpengine.measure.adaptive_strategy import Adaptive
 from dpengine.measure.at_levels import is_better_apart, is_better_in_parts, is_better_summed
@@ -87,14 +86,14 @@ def check_given(plan: object) -> None:
         raise PlanError(_("ε of this plan is not exact: make the copy by plan.at(epsilon)"))
 
 
-def resolved(plan: Plan, measured: Sequence[Allocation] | None = None) -> Strategy:
+def resolved(plan: Plan, measured: Measurements | None = None) -> Strategy:
     """Return the strategy by which the plan of a release was measured; there, *auto* means *direct*.
 
     No decision is made again, so a release of an earlier version stays what it was. Only whether levels are crossed
-    with other columns is decided by the plan, or follows from what was `measured`.
+    with other columns is decided by the plan, or follows from what was `measured`, as does a private answer.
     """
     if plan.finest is not plan:
-        return summed(plan, resolved(plan.finest))
+        return summed(plan, resolved(plan.finest, measured))
     if plan.tallied:
         return Tallied(plan)
     if plan.in_parts:
@@ -102,8 +101,11 @@ def resolved(plan: Plan, measured: Sequence[Allocation] | None = None) -> Strate
     if plan.strategy == "adaptive" and plan.ranged:
         return Hierarchical(plan)
     if plan.resolution.levels:
-        apart = is_better_apart(plan) if measured is None else not measures_levels(plan, measured)
+        given = None if measured is None else [one.allocation for one in measured.marginals]
+        apart = is_better_apart(plan) if given is None else not measures_levels(plan, given)
         return LevelsApart(plan) if apart else Levels(plan)
     if plan.strategy == "adaptive":
         return Adaptive(plan)
-    return Optimised(plan) if plan.strategy == "optimised" else Direct(plan)
+    if plan.strategy == "optimised":
+        return Optimised(plan)
+    return Direct(plan, answered=measured is not None and measured.by_tables)

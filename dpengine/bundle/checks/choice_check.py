@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dpengine.bundle.checks.model_check import StatedError
-from dpengine.bundle.estimator import Estimator, estimator
+from dpengine.bundle.estimator import Estimator, estimator, is_adaptive
 from dpengine.bundle.read import Manifest, MeasurementEntry
 from dpengine.estimate.model_intervals import POWERS
 from dpengine.exact import rational
@@ -27,10 +27,11 @@ from dpengine.marginals.measurement import (
     GRAIN,
     PERMUTE_AND_FLIP,
     SEARCH,
+    TABLES_OR_MODEL,
 )
 from dpengine.spec.plan import Plan
 
-__all__ = ["has_early_audit", "stated_error", "wrong_audit", "wrong_purpose"]
+__all__ = ["has_early_audit", "is_choice", "stated_error", "wrong_audit", "wrong_purpose"]
 
 SINCE = 7  # earlier versions may have written others
 AUDIT_PART = Fraction("0.003"), Fraction("0.02")  # of the model's ε, in all versions
@@ -39,7 +40,15 @@ _CHOICES = {
     "whether tables of three columns and more follow latent classes": PERMUTE_AND_FLIP,
     "how wrong the model is on average": DISCRETE_LAPLACE,
     "how strongly columns depend on each other": DISCRETE_LAPLACE,
+    TABLES_OR_MODEL: DISCRETE_LAPLACE,
 }  # fmt: skip
+
+
+def is_choice(entry: MeasurementEntry, plan: Plan) -> bool:
+    """Return whether a measurement is no table: of an adaptive plan, or the one by which tables were chosen instead."""
+    return entry.purpose is not None and (
+        is_adaptive(plan) or (entry.purpose == TABLES_OR_MODEL and plan.strategy == "direct")
+    )
 
 
 def wrong_purpose(entry: MeasurementEntry, plan: Plan) -> list[str]:

@@ -58,7 +58,7 @@ def wrong_division(
     if way is Estimator.MODEL or (way is Estimator.LEAST_SQUARES and crossed):
         shares = {(0, frozenset(table)): share for table, share in shares_of_amounts(plan).items()}
     elif way is Estimator.LEAST_SQUARES:
-        shares = _shares_by_cells(plan, whole)
+        shares = _shares_by_cells(plan, whole, spent)
     wrong = [
         (each, shares[key])
         for each, epsilon in zip(whole, spent, strict=True)
@@ -102,13 +102,13 @@ def wrong_parts(plan: Plan, whole: Sequence[Allocation], boxes: Sequence[tuple[C
             yield f"manifest.json: of ε, {name} has {exact_text(share)} in every version"
 
 
-def _shares_by_cells(plan: Plan, whole: Sequence[Allocation]) -> Shares:
-    """Return the shares of tables that are measured as they are, by tally and columns."""
+def _shares_by_cells(plan: Plan, whole: Sequence[Allocation], spent: Sequence[Fraction]) -> Shares:
+    """Return the shares of tables that are measured as they are, by tally and columns, of all that is `spent`."""
     shares: Shares = {}
     for k, tally in enumerate(plan.tallies):
         of_tally = [each for each in whole if each.tally == k]
-        spent = _spent(of_tally) if plan.tallied else plan.for_tables
-        divided = _divided(tally.plan, of_tally, spent)
+        in_all = sum((share for each, share in zip(whole, spent, strict=True) if each.tally == k), Fraction(0))
+        divided = _divided(tally.plan, of_tally, in_all)
         shares |= {(k, frozenset(each.columns)): share for each, share in zip(of_tally, divided, strict=True)}
     return shares
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dpengine.array_types import Columns
-from dpengine.bundle.checks.choice_check import wrong_purpose
+from dpengine.bundle.checks.choice_check import is_choice, wrong_purpose
 from dpengine.bundle.estimator import is_adaptive
 from dpengine.bundle.read import Manifest, MeasurementEntry
 from dpengine.exact import exact_text, rational
@@ -57,7 +57,7 @@ def _wrong_table(entry: MeasurementEntry, plan: Plan) -> list[str]:
         return faults
     if plan.has_amount(entry.columns):
         faults.append(": a table with an amount is measured whole, and for no other purpose")
-    elif not is_adaptive(plan):
+    elif not (is_adaptive(plan) or is_choice(entry, plan)):
         faults.append(": a plan that is not adaptive measures tables whole, and for no other purpose")
     return faults
 
@@ -67,7 +67,7 @@ def _wrong_noise(entry: MeasurementEntry, allocation: Allocation, plan: Plan) ->
     faults = []
     if positive(entry.scale) != allocation.scale:
         faults.append(f": scale is not sensitivity / epsilon, which is {exact_text(allocation.scale)}")
-    if entry.purpose is not None and is_adaptive(plan):  # not a marginal: a choice, the audit, a tree of boxes
+    if is_choice(entry, plan):  # not a marginal: a choice, the audit, a tree of boxes
         return faults + wrong_purpose(entry, plan)
     tally = plan.tallies[allocation.tally]
     if entry.sensitivity != tally.bound:
@@ -154,7 +154,9 @@ def _allocation(entry: MeasurementEntry, plan: Plan) -> Allocation | str:
     epsilon = positive(entry.epsilon)
     if epsilon is None:
         return ": epsilon is not a number above 0, in its shortest exact form"
-    if not set(entry.columns) <= set(plan.released) or not (entry.columns or is_adaptive(plan)):
+    if not set(entry.columns) <= set(plan.released) or not (
+        entry.columns or is_adaptive(plan) or is_choice(entry, plan)
+    ):
         return ": its columns are not all in plan.yaml"
     if len(set(entry.columns)) < len(entry.columns):
         return ": it names a column twice"

@@ -17,6 +17,7 @@ _MODEL_OF_ALL = "part of ε measures columns and pairs, the rest the whole table
 _ALWAYS = {
     "Direct, as the plan says: what is asked is what is measured.",
     "Direct: the tables can be measured and made to agree as they are.",
+    "Direct: a private answer says that these tables are better measured than taken from a model.",
     "Direct: tables of rows and of persons are measured apart, and ε is divided so that the predicted error is least "
     "in all of them together.",
     "Optimised, as the plan says: ε is divided so that the predicted error is least.",

@@ -1,0 +1,126 @@
+"""Ask privately whether tables of three columns are better measured, or better taken from a model of pairs.
+
+A plan tells the noise of measured tables, but not how much of it remains: where a cell holds nobody, most of it is
+removed. Nor does it tell how wrong a model of pairs would be, which knows nothing of what three columns share beyond
+their pairs. One number from the exact counts answers both, in rows and on average over the tables X:
+
+    2 · min over columns c of D(X | c)  −  3 · the mean over the measured tables Y of Σ min(Y, b).
+
+D(X | c) is Σ |X − M| for the table M in which the two other columns are independent, given c; b is the scale of the
+noise in the cells of Y, of which a cell keeps about its count at most. What would be measured are the tables X
+themselves, or one table Y of all columns. If the number is clearly positive, measuring is better.
+
+A row is in one cell of each table, and for each c in one group. So it changes D(X | c), and the least of them, by
+less than `MOVED` rows (`pair_selection.dependence`), and Σ min(Y, b) by one at most. The sum over n tables, in which
+the mean over m tables Y is multiplied by n, changes by at most n·(2·`MOVED` + 3) for a row, and by Δ times that for a
+person with Δ rows: this is the sensitivity of the noisy number (the discrete Laplace mechanism).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpengine.array_types import Columns, Ints
+from dpengine.marginals.graphs import maximal
+from dpengine.marginals.measurement import (
+    DISCRETE_LAPLACE,
+    GRAIN,
+    PARTS,
+    TABLES_OR_MODEL,
+    Allocation,
+    Choice,
+    Measurement,
+)
+from dpengine.measure.allocation import allocate_directly, needs_a_model
+from dpengine.measure.measure import add_noise
+from dpengine.measure.pair_selection import MOVED, dependence
+from dpengine.measure.rows_and_noise import noise_in_a_table
+from dpengine.noise.laplace import perturb
+from dpengine.spec.plan import Plan
+
+__all__ = ["TablesOrModel", "net_gain"]
+
+OF_MODEL, OF_NOISE = 2, 3  # weights of the model's error and of the noise (benchmarks/larger_tables.py)
+MOVED_BY_ROW = OF_MODEL * MOVED + OF_NOISE
+FINE_ENOUGH = 0.06  # of the rows: the noise of the answer, if that costs no more than `MAX_PART`
+MIN_PART, MAX_PART = PARTS // 500, PARTS // 50  # of ε, for the answer
+MAX_ANSWER_NOISE = 0.2  # of the rows: with more, nothing is asked
+# Noise in a table, as a part of the rows, and cells of all tables: with more, counting them all is not worth its time.
+MOST_NOISE, MOST_CELLS = 12.0, 4_000_000
+
+
+@dataclass(frozen=True)
+class TablesOrModel:
+    """The question about a plan's tables, its ε, and what is measured with the rest if the answer is *tables*."""
+
+    tables: Sequence[Columns]
+    epsilon: Fraction
+    measured: Sequence[Allocation]
+    rows_about: int
+
+    @classmethod
+    def of(cls, plan: Plan) -> TablesOrModel | None:
+        """Return the question to ask about `plan`; None if none is.
+
+        It is asked where all the largest tables have three columns, if *direct* would measure one table of all columns,
+        or if these tables can agree only through their pairs. Elsewhere, a model was as good on the tables that were
+        tried. Nor is it asked where the answer would be too noisy, or nobody knows, since no rough number of rows is
+        stated.
+        """
+        tables = maximal(plan.marginals)
+        plain = not (plan.amounts(()) or plan.ranged or plan.weights)
+        if not plain or plan.rows_about is None or len(tables) == 1 or {*map(len, tables)} != {3}:
+            return None
+        direct = [each.columns for each in allocate_directly(plan)]
+        cells = math.fsum(map(plan.cells, [*tables, *direct]))
+        if cells > MOST_CELLS or not (len(direct) == 1 or needs_a_model(plan)):
+            return None
+        rows, per_row = plan.rows_about, float(plan.for_tables) / plan.unit.rows
+        part = min(max(int(PARTS * MOVED_BY_ROW / (FINE_ENOUGH * rows * per_row)), MIN_PART), MAX_PART)
+        noise = MOVED_BY_ROW * PARTS / (part * rows * per_row)
+        if noise > MAX_ANSWER_NOISE or noise_in_a_table(plan, tables) > MOST_NOISE:
+            return None
+        asked = plan.for_tables * part / PARTS
+        return cls(tables, asked, allocate_directly(plan.at(plan.epsilon - asked)), rows)
+
+    @property
+    def marginals(self) -> list[Columns]:
+        """The marginals whose exact counts are needed."""
+        return [*self.tables, *(each.columns for each in self.measured)]
+
+    def ask(self, counts: Mapping[Columns, Ints], rows: int) -> tuple[bool, Choice]:
+        """Return the noisy answer whether measured tables are better, and what it cost.
+
+        `counts` are exact, of `marginals`, and `rows` the most that a person has.
+        """
+        sensitivity = GRAIN * len(self.tables) * MOVED_BY_ROW * rows
+        scales = [max(1, round(float(each.scale))) for each in self.measured]
+        exact = [counts[table] for table in self.tables]
+        gain = net_gain(exact, [counts[each.columns] for each in self.measured], scales)
+        scale = sensitivity / self.epsilon
+        choice = Choice(TABLES_OR_MODEL, DISCRETE_LAPLACE, self.epsilon, sensitivity)
+        return int(perturb(np.array(gain), scale)) > scale, choice
+
+    def measure(self, counts: Mapping[Columns, Ints]) -> tuple[Measurement, ...]:
+        """Measure the tables with what is left of ε."""
+        return tuple(add_noise(counts[each.columns], each) for each in self.measured)
+
+
+def net_gain(tables: Sequence[Ints], measured: Sequence[Ints], scales: Sequence[int]) -> int:
+    """Return the number that decides (see above) times the number of `tables`, in 256ths of a row, rounded down.
+
+    `measured` are the exact counts of what would be measured with noise of these `scales`.
+
+    >>> odd = np.array([[[8, 0], [0, 8]], [[0, 8], [8, 0]]])  # the third column is the sum of the others, modulo 2
+    >>> even = np.full((2, 2, 2), 4)
+    >>> net_gain([odd], [odd], [1]) / GRAIN, net_gain([even], [even], [1]) / GRAIN
+    (52.0, -24.0)
+    """
+    off = sum(min(dependence(np.moveaxis(each, axis, 0)) for axis in range(each.ndim)) for each in tables)
+    noise = sum(int(np.minimum(each, scale).sum()) for each, scale in zip(measured, scales, strict=True))
+    return OF_MODEL * off - -(-OF_NOISE * GRAIN * len(tables) * noise // len(measured))
