@@ -6,11 +6,11 @@
     python benchmarks/larger_tables.py bank --tables flights,TV16 --people 1000000
 
 From each table of the bank, some columns, some of the people and an ε are drawn at random; so many `--people` are drawn
-with replacement. Plans are taken in which the
-noise of measured tables is a part of all rows between `LEAST_NOISE` and `MOST_NOISE`. Errors are mean L1 distances of
-expected counts to the truth over the published tables, as a part of all rows. Independence is told the number of rows;
-the others measure it. Plans are summed up by how measured tables are made to agree: as sums of one table, through one
-table, or through their pairs.
+with replacement. Plans are taken in which the noise of measured tables is a part of all rows between `LEAST_NOISE` and
+`MOST_NOISE`. Errors are mean L1 distances of expected counts to the truth over the published tables, as a part of all
+rows. *Model* is *adaptive* if it did not ask whether tables are better measured. Independence is told the number of
+rows; the others measure it. Plans are summed up by how measured tables are made to agree: as sums of one table, through
+one table, or through their pairs.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import sys
 import zlib
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
@@ -30,9 +31,11 @@ import dpengine as dpe
 from benchmarks.accuracy import categories, independence
 from benchmarks.workloads import WORST, exact_counts, mean_error
 from dpengine.marginals.graphs import maximal
+from dpengine.measure.adaptive_strategy import Adaptive
 from dpengine.measure.allocation import allocate_directly, needs_a_model
 from dpengine.measure.rows_and_noise import noise_in_a_table
 from dpengine.measure.strategy import decide
+from dpengine.measure.tables_or_model import TablesOrModel
 
 EPSILONS = ("0.1", "0.3", "1", "3", "10", "20")
 COLUMNS, ROWS = (5, 6, 7, 8, 10), (1_000, 3_000, 10_000, 30_000, 100_000)
@@ -80,6 +83,10 @@ def compare(
     sizes = {name: plan.cells((name,)) for name in plan.released}
     exact = partial(exact_counts, codes, sizes)
     error = {each: mean_error(plan, each, exact, 2, rows) for each in ("direct", "adaptive")}
+    error["model"] = error["adaptive"]
+    if TablesOrModel.of(plan) is not None:
+        with patch.object(Adaptive, "question", None):
+            error["model"] = mean_error(plan, "adaptive", exact, 2, rows)
     chosen = "direct" if decide(plan).closed_form else "adaptive"
     alone = independence(codes, sizes, str(plan.epsilon), list(plan.marginals))
     error |= {"auto": error[chosen], "independence": alone}
@@ -110,7 +117,7 @@ def main() -> None:
             print(line, flush=True)
     for kind, found in errors.items():
         print(f"{kind}: {len(found)} plans")
-        for name in ("direct", "adaptive", "auto"):
+        for name in ("direct", "model", "adaptive", "auto"):
             better = [min(each["direct"], each["independence"]) for each in found]
             ratios = [max(each[name], 1e-9) / max(least, 1e-9) for each, least in zip(found, better, strict=True)]
             print(

@@ -9,6 +9,7 @@ __all__ = ["FAULTS"]
 ADAPTIVE = "dpengine/measure/adaptive.py"
 HOW_MANY = "dpengine/measure/how_many_pairs.py"
 MODEL_ERROR = "dpengine/measure/model_error.py"
+QUESTION = "dpengine/measure/tables_or_model.py"
 PAIRS = "dpengine/measure/pair_selection.py"
 BOXES = "dpengine/measure/box_measurement.py"
 RANGES = "dpengine/measure/box_strategy.py"
@@ -22,6 +23,7 @@ BY_REPLAY = "tests/measure/test_private_replay.py"
 OF_QUESTIONS = BY_REPLAY + "::test_answers_on_how_uneven_boxes_are_cost_what_they_were_given"
 WHOLE_REPLAY = "tests/test_replay.py"
 OF_ADAPTIVE = "tests/measure/test_adaptive.py"
+OF_QUESTION = "tests/measure/test_tables_or_model.py"
 OF_PAIRS = "tests/measure/test_pair_selection.py"
 OF_PERTURB = "tests/noise/test_perturb.py"
 OF_LAPLACE = "tests/noise/test_laplace.py"
@@ -136,10 +138,59 @@ FAULTS = [
         OF_PAIRS + "::test_no_row_moves_how_strongly_columns_depend_by_more_than_stated",
     ),
     Fault(
+        "the noise is left out of the sensitivity of the answer whether tables are measured",
+        QUESTION,
+        "MOVED_BY_ROW = OF_MODEL * MOVED + OF_NOISE",
+        "MOVED_BY_ROW = OF_MODEL * MOVED",
+        OF_QUESTION + "::test_a_row_may_move_the_number_by_nearly_as_much_as_is_paid_for",
+    ),
+    Fault(
+        "a person's rows are ignored in the answer whether tables are measured",
+        QUESTION,
+        "MOVED_BY_ROW * rows\n",
+        "MOVED_BY_ROW\n",
+        OF_QUESTION + "::test_tables_are_measured_where_three_columns_decide_each_other",
+    ),
+    Fault(
+        "the answer whether tables are measured counts for one table where there are many",
+        QUESTION,
+        "GRAIN * len(self.tables) * MOVED_BY_ROW",
+        "GRAIN * MOVED_BY_ROW",
+        OF_QUESTION + "::test_only_what_is_paid_for_decides",
+    ),
+    Fault(
+        "whether tables are measured is decided without noise",
+        QUESTION,
+        "int(perturb(np.array(gain), scale)) > scale",
+        "int(gain) > scale",
+        OF_QUESTION + "::test_only_what_is_paid_for_decides",
+    ),
+    Fault(
+        "tables get all of ε though a part has paid for the answer that they are measured",
+        QUESTION,
+        "plan.at(plan.epsilon - asked)",
+        "plan",
+        OF_QUESTION + "::test_tables_are_measured_where_three_columns_decide_each_other",
+    ),
+    Fault(
+        "the noise of each table is counted as often as there are tables, at the same price",
+        QUESTION,
+        "* noise // len(measured))",
+        "* noise)",
+        OF_QUESTION + "::test_no_row_moves_the_number_of_several_tables_by_more_than_is_paid_for",
+    ),
+    Fault(
+        "tables that were measured count as a model",
+        "dpengine/marginals/measurement.py",
+        'update={"strategy": "direct"}) if self.by_tables else plan',
+        "update={}) if self.by_tables else plan",
+        OF_QUESTION + "::test_such_a_release_is_drawn_once_and_verified",
+    ),
+    Fault(
         "rows too few are added to those too many where dependence is measured, at the same price",
         PAIRS,
-        "np.maximum(beyond, 0).sum()",
-        "np.abs(beyond).sum()",
+        "np.maximum(beyond, 0).sum(",
+        "np.abs(beyond).sum(",
         OF_PAIRS + "::test_no_row_moves_how_strongly_columns_depend_by_more_than_stated",
     ),
     Fault(

@@ -1,0 +1,184 @@
+"""Whether tables of three columns are measured or follow a model is asked privately, where the answer can help."""
+
+from __future__ import annotations
+
+import io
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpengine import Ledger, Plan, release, verify
+from dpengine.array_types import Columns, Ints
+from dpengine.marginals.measurement import DISCRETE_LAPLACE, GRAIN, TABLES_OR_MODEL, Measurements
+from dpengine.measure.allocation import allocate_directly, needs_a_model
+from dpengine.measure.strategy import decide
+from dpengine.measure.tables_or_model import MOVED_BY_ROW, TablesOrModel, net_gain
+from dpengine.results.result import conclude
+from tests.replay import check_only_outputs_decide
+
+SIZE, ROWS = 8, 6_000
+
+
+def plan(*, size: int = SIZE, columns: str = "abcd", **changes: Any) -> Plan:
+    values = [str(value) for value in range(size)]
+    given = {
+        "dataset": "toy",
+        "epsilon": "1",
+        "rows_about": ROWS,
+        "columns": [{"name": name, "kind": "category", "values": values} for name in columns],
+        "tables": {"each": 3},
+        "strategy": "adaptive",
+    }
+    return Plan(**(given | changes))
+
+
+def rows(*, related: bool, size: int = SIZE, columns: str = "abcd", people: int = ROWS) -> pd.DataFrame:
+    """Columns that are independent; or any two of them are, and these decide the others, so that cells are few."""
+    chance = np.random.default_rng(7)
+    free = chance.integers(0, size, (len(columns), people))
+    if related:
+        free = np.array([(free[0] + k * free[1]) % size for k in range(len(columns))])
+    return pd.DataFrame(dict(zip(columns, free.astype(str), strict=True)))
+
+
+def exact_counts(frame: pd.DataFrame, asked: Plan, table: Columns) -> Ints:
+    codes = [frame[name].astype(int).to_numpy() for name in table]
+    shape = asked.shape(table)
+    if not table:
+        return np.asarray(len(frame))
+    return np.bincount(np.ravel_multi_index(codes, shape), minlength=int(np.prod(shape))).reshape(shape)
+
+
+def measured(frame: pd.DataFrame, asked: Plan) -> Measurements:
+    return decide(asked).measure(lambda tables: list(map(partial(exact_counts, frame, asked), tables)))
+
+
+def moved(exact: Ints, cell: tuple[int, ...], scale: int) -> float:
+    """By how much one row more in a cell changes the number that decides, in rows, for one table."""
+    more = exact.copy()
+    more[cell] += 1
+    return abs(net_gain([more], [more], [scale]) - net_gain([exact], [exact], [scale])) / GRAIN
+
+
+def test_no_row_moves_the_number_by_more_than_is_paid_for() -> None:
+    chance = np.random.default_rng(3)
+    for _ in range(300):
+        shape = tuple(chance.integers(1, 4, 3))
+        exact = chance.poisson(np.exp(chance.uniform(-2, 7, shape))) * (chance.random(shape) < chance.uniform(0.2, 1))
+        for scale in (1, 1_000):
+            assert max(moved(exact, cell, scale) for cell in np.ndindex(exact.shape)) <= MOVED_BY_ROW
+
+
+def test_a_row_may_move_the_number_by_nearly_as_much_as_is_paid_for() -> None:
+    """So neither the model's error nor the noise may be left out of the sensitivity."""
+    exact = np.array([[[0, 42], [2, 0]], [[17, 713], [2, 389]]])
+    assert MOVED_BY_ROW - 1 < moved(exact, (0, 0, 0), 1_000) <= MOVED_BY_ROW
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_no_row_moves_the_number_of_several_tables_by_more_than_is_paid_for(*, together: bool) -> None:
+    """Also where these are sums of the one table that would be measured."""
+    chance = np.random.default_rng(4)
+    joint = chance.poisson(np.exp(chance.uniform(-2, 4, (2, 3, 2, 2, 2))))
+
+    def number(joint: Ints) -> int:
+        tables = [joint.sum(axis=axes) for axes in combinations(range(5), 2)]
+        return net_gain(tables, [joint] if together else tables, [30] if together else range(10, 110, 10))
+
+    for cell in np.ndindex(joint.shape):
+        more = joint.copy()
+        more[cell] += 1
+        assert abs(number(more) - number(joint)) <= 10 * MOVED_BY_ROW * GRAIN
+
+
+@pytest.mark.parametrize("unit", [1, 3])
+def test_tables_are_measured_where_three_columns_decide_each_other(unit: int) -> None:
+    asked = plan(unit={"rows": unit, "id": "who"}, epsilon=str(unit))
+    found = measured(rows(related=True), asked)
+    (choice,) = found.choices
+    assert (choice.what, choice.mechanism) == (TABLES_OR_MODEL, DISCRETE_LAPLACE)
+    assert choice.sensitivity == 4 * MOVED_BY_ROW * GRAIN * unit
+    assert found.by_tables
+    assert found.audit is None
+    assert found.cost == asked.epsilon
+    assert [one.allocation for one in found.marginals] == list(allocate_directly(asked.at(unit - choice.epsilon)))
+
+
+def test_a_model_is_fitted_where_columns_are_independent() -> None:
+    asked = plan()
+    found = measured(rows(related=False), asked)
+    assert found.choices[0].what == TABLES_OR_MODEL
+    assert not found.by_tables
+    assert found.audit is not None
+    assert found.cost == asked.epsilon
+    assert max(len(one.allocation.columns) for one in found.marginals) < 3
+
+
+def test_tables_that_agree_only_through_their_pairs_are_asked_about_too() -> None:
+    wide = plan(size=24, columns="abcde", rows_about=60_000)
+    assert needs_a_model(wide)
+    assert len(allocate_directly(wide)) == 10
+    found = measured(rows(related=True, size=24, columns="abcde", people=60_000), wide)
+    assert found.by_tables
+    assert {one.allocation.columns for one in found.marginals} == {*combinations("abcde", 3)}
+
+
+def test_the_answer_is_noisy() -> None:
+    """Else it would cost more than any ε: at the least ε at which it is asked, it may be either of both."""
+    question = TablesOrModel.of(plan(epsilon="3", rows_about=1_000))
+    assert question is not None
+    even = {table: np.full([SIZE] * len(table), 1) for table in question.marginals}
+    assert {question.ask(even, rows=200)[0] for _ in range(60)} == {False, True}
+
+
+NEVER_ASKED = {
+    "nobody said how many rows there are": {"rows_about": None},
+    "the answer would be too noisy": {"rows_about": 1_000},
+    "there is hardly anything but noise": {"size": 30, "rows_about": 20_000, "epsilon": "0.2"},
+    "pairs are published": {"tables": {"each": 2}},
+    "one table is published": {"tables": [["a", "b", "c"]]},
+    "some tables have four columns": {"tables": [["a", "b", "c", "d"], ["a", "b", "e"]], "columns": "abcde"},
+    "tables have weights": {"tables": [{"columns": list(each), "weight": len(each) + k}
+                                       for k, each in enumerate(combinations("abcd", 3))]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", NEVER_ASKED)
+def test_nothing_is_asked_where_the_answer_could_not_help(why: str) -> None:
+    assert TablesOrModel.of(plan()) is not None
+    assert TablesOrModel.of(plan(**NEVER_ASKED[why])) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("related", [True, False])
+def test_only_what_is_paid_for_decides(*, related: bool) -> None:
+    frame = rows(related=related)
+    others = rows(related=not related)
+    check_only_outputs_decide(frame, frame.iloc[:1], others, plan())
+
+
+def test_what_was_measured_is_published_as_a_direct_release() -> None:
+    asked = plan(strategy="auto", epsilon="0.6")
+    assert decide(asked).plan.strategy == "adaptive"
+    done = conclude(decide(asked).plan, measured(rows(related=True), asked))
+    assert done.plan.strategy == "direct"
+    truth = exact_counts(rows(related=True), asked, ("a", "b", "c"))
+    assert np.abs(done.counts(("a", "b", "c")) - truth).sum() < len(rows(related=True)), (
+        "a model is off by twice as many"
+    )
+
+
+def test_such_a_release_is_drawn_once_and_verified() -> None:
+    ledger, frame = Ledger.in_memory(), rows(related=True)
+    first = release(frame, plan(), ledger)
+    again = release(frame, plan(), ledger)
+    assert first.plan.strategy == again.plan.strategy == "direct"
+    assert first.release_id == again.release_id
+    assert ledger.spent("toy") == Fraction(1)
+    manifest = verify(io.BytesIO(first.bundle))
+    assert manifest["strategy"].startswith("Direct: a private answer says")
+    assert manifest["measurements"][-1]["purpose"] == TABLES_OR_MODEL
