@@ -43,11 +43,13 @@ class Adaptive(Private):
                 rows=number(plan.rows_about or ASSUMED_ROWS),
             )
         if self.decided:
-            return _(
+            because = _(
                 "Adaptive: measuring all {tables} tables would leave noise of about {noise} of all rows in each.",
                 tables=number(len(tables)),
                 noise=portion(noise_in_a_table(plan, tables)),
             )
+            asked = _("A private answer decides whether they are measured all the same.")
+            return because if self.question is None else f"{because} {asked}"
         if len(tables) == 1:
             return _(
                 "Adaptive: part of ε measures columns and pairs, the rest the whole table, and a model draws on all of "

@@ -50,8 +50,9 @@ MOVED_BY_ROW = OF_MODEL * MOVED + OF_NOISE
 FINE_ENOUGH = 0.06  # of the rows: the noise of the answer, if that costs no more than `MAX_PART`
 MIN_PART, MAX_PART = PARTS // 500, PARTS // 50  # of ε, for the answer
 MAX_ANSWER_NOISE = 0.2  # of the rows: with more, nothing is asked
-# Noise in a table, as a part of the rows, and cells of all tables: with more, counting them all is not worth its time.
-MOST_NOISE, MOST_CELLS = 12.0, 4_000_000
+# Noise in a table, as a part of the rows: with more, intervals of measured cells would be wider than a model's.
+MOST_NOISE = 2.0
+MOST_CELLS = 4_000_000  # of all tables: counting more is not worth its time
 
 
 @dataclass(frozen=True)

@@ -104,8 +104,8 @@ def test_a_release_whose_levels_were_crossed_before_is_read_as_that() -> None:
     crossed = Levels(plan)
     measured = crossed.measure(lambda each: [mock_counts(plan, one) for one in each])
     assert isinstance(derive_estimates(plan, measured), LevelEstimates)
-    assert isinstance(resolved(plan, allocate_levels(plan, plan.epsilon)), Levels)
-    assert isinstance(resolved(plan, decide(plan).allocations), LevelsApart)
+    assert isinstance(resolved(plan, measured), Levels)
+    assert isinstance(resolved(plan, decide(plan).blank()), LevelsApart)
 
 
 def test_a_model_draws_on_the_rest_where_that_is_better() -> None:

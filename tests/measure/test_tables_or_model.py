@@ -120,7 +120,7 @@ def test_a_model_is_fitted_where_columns_are_independent() -> None:
 
 
 def test_tables_that_agree_only_through_their_pairs_are_asked_about_too() -> None:
-    wide = plan(size=24, columns="abcde", rows_about=60_000)
+    wide = plan(size=24, columns="abcde", rows_about=60_000, epsilon="4")
     assert needs_a_model(wide)
     assert len(allocate_directly(wide)) == 10
     found = measured(rows(related=True, size=24, columns="abcde", people=60_000), wide)
