@@ -14,7 +14,6 @@ from dpengine.bundle.write import pack
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.estimate.levels import LevelEstimates
 from dpengine.measure.level_strategies import Levels, LevelsApart
-from dpengine.measure.levels import allocate_levels
 from dpengine.measure.parts import InParts
 from dpengine.measure.strategy import decide, resolved
 from dpengine.measure.summed_strategy import Summed
