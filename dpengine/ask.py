@@ -38,7 +38,7 @@ def ask(
     ledger: Ledger | None = None,
     *,
     other_people: bool = False,
-    progress: Callable[[str], None] = lambda stage: None,
+    progress: Callable[[str], None] | None = None,
 ) -> Answer:
     """Answer `question` about `table` once: count, draw, charge and store in one step, and only then return.
 
@@ -112,7 +112,7 @@ def ask_rows_kept(
     ledger: Ledger,
     *,
     other_people: bool = False,
-    progress: Callable[[str], None] = lambda stage: None,
+    progress: Callable[[str], None] | None = None,
 ) -> dict[int, Answer]:
     """Estimate privately how many rows are kept under several bounds k on the rows of a person; return them by k.
 

@@ -70,11 +70,10 @@ def combine(
 ) -> Combined:
     """Return the number of people in all cells with the given labels, with a 95 % interval.
 
-    `where` names one label, or several, of some columns, as in the files or in words for readers; of the other columns,
-    all count. With `of`, the number is the
-    percentage of the people in those cells who are also in `where`. With `mean` or `sum`, it is the mean or the sum of
-    that amount over the people whose amount is known. `release` is a file, which is verified first, a `Release`, or
-    what `published` returned.
+    `where` gives one label, or several, for each of some columns, as in the files or in words for readers; in the other
+    columns, all labels count. With `of`, the number is the percentage of the people in those cells who are also in
+    `where`. With `mean` or `sum`, it is the mean or the sum of that amount over the people whose amount is known.
+    `release` is a file, which is verified first, a `Release`, or what `published` returned.
 
     With `minus`, it is the difference to the same number of other cells; with `since`, to the same number in an earlier
     release. If `relative`, this difference is in percent of the number that is subtracted: 12 if there are 112

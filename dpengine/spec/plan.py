@@ -209,7 +209,7 @@ class Plan(WithAmounts, WithTallies, WithParts, WithSummedLevels, Declared):
         return tuple(name for name in self.released if not isinstance(self._by_name[name], Amount))
 
     def column(self, name: str) -> Column:
-        """Return the column of this name."""
+        """Return the column of this name, or, such as `county@region`, of this name at a level. Raises KeyError."""
         return self._by_name[name]
 
     def shape(self, table: Columns) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ method `__arrow_c_stream__` of Arrow's PyCapsule interface. None of these librar
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-__all__ = ["PublishedTables"]
+__all__ = ["PublishedTables", "no_table"]
 
 MAX_KEPT = 100_000  # cells of a table that is kept once made
 
@@ -104,6 +104,11 @@ class PublishedTables(ABC):
             return release_html.render(self)
 
 
+def no_table(table: object, names: Iterable[Columns]) -> KeyError:
+    """Return the error for a table that is not published, which names those that are."""
+    return KeyError(f"{table!r}: tables are named by tuples of columns: {some_of(map(repr, names))}")
+
+
 class _Tables(Mapping[Columns, Made]):
     """All published tables, each made on demand, since together they may not fit into memory."""
 
@@ -115,7 +120,7 @@ class _Tables(Mapping[Columns, Made]):
 
     def __getitem__(self, table: Columns) -> Made:
         if table not in self._names:
-            raise KeyError(f"{table!r}: tables are named by tuples of columns: {some_of(map(repr, self._names))}")
+            raise no_table(table, self._names)
         if table in self._kept:
             return self._kept[table]
         made = self._make(table)
