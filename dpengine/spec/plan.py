@@ -275,7 +275,7 @@ class Plan(WithAmounts, WithTallies, WithParts, WithSummedLevels, Declared):
         return hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for YAML or JSON, in the order in which a person would write them."""
+        """Return plain values for YAML, in the order in which a person would write them; bin edges are decimals."""
         plain = self.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"columns"})
         plain["columns"] = [plan_entry(column) for column in self.columns]
         ordered = {name: plain[name] for name in type(self).model_fields if name in plain}
