@@ -265,7 +265,7 @@ def _release_id(release: _Tables) -> str:
 
 
 def _labels(plan: Plan, selection: Selection) -> _Labels:
-    """Return the labels of a selection by column, without columns of which all cells are chosen."""
+    """Return the labels of a selection by column, without columns whose cells are all chosen."""
     if not isinstance(selection, Mapping):
         raise ReleaseError(_("cells are chosen by the labels of each column, such as {example}", example=EXAMPLE))
     chosen = {}
@@ -318,7 +318,7 @@ def _of_one_tally(release: _Tables, wanted: Sequence[_Labels], table: Sequence[s
 
 
 def _table_for(plan: Plan, wanted: Sequence[_Labels], kind: Statistic, amount: str | None, *, total: bool) -> Columns:
-    """Return the smallest published table with all columns of which cells are chosen, and with the amount's numbers."""
+    """Return the smallest published table with all columns in which cells are chosen, and with the amount's numbers."""
     having = _with_columns((*plan.marginals, *([()] if total else [])), wanted)
     if amount is not None:
         published = plan.means if kind == "mean" else plan.sums
@@ -361,5 +361,5 @@ def _with_columns(tables: Iterable[Columns], wanted: Sequence[_Labels]) -> list[
 
 
 def _columns(wanted: Sequence[_Labels]) -> dict[str, None]:
-    """Return the columns of which cells are chosen, in order."""
+    """Return the columns in which cells are chosen, in order."""
     return dict.fromkeys(name for each in wanted for name in each)

@@ -19,12 +19,12 @@ from dpengine.spec.numeric.affixes import stands_after, stands_before
 
 __all__ = ["affixes_found", "columns_without_numbers", "thousands_found"]
 
-_LEAST, _ONE_IN = 3, 50  # cells that hold a text beside a number: as many at least, and one in so many
-_MOST, _LONGEST = 5, 20  # texts, and letters of one
+_LEAST, _ONE_IN = 3, 50  # a text is frequent if at least `_LEAST` cells, and one in `_ONE_IN`, hold it
+_MOST, _LONGEST = 5, 20  # frequent texts that are returned, and letters of one
 _BESIDE = re.compile(r"(?P<before>[^0-9]*?)[+-]?[0-9](?:[0-9.,' \u00a0\u202f]*[0-9])?(?P<after>[^0-9]*)")
 _PLAIN = re.compile(r"[+-]?[0-9.,' \u00a0\u202f]+")
 _NUMBER = re.compile(r"[0-9](?:[0-9.,]*[0-9])?")
-# By the mark that a format takes for the decimal mark: the format in which it groups thousands, and such numbers.
+# For each mark that may be a decimal mark: the format in which it groups thousands, and a pattern of such numbers.
 _GROUPED: dict[str, tuple[NumberFormat, re.Pattern[str]]] = {
     ".": ("1.234,5", re.compile(r"[1-9][0-9]{0,2}(\.[0-9]{3})+(,[0-9]+)?")),
     ",": ("1,234.5", re.compile(r"[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?")),
@@ -73,7 +73,7 @@ def _groups_thousands(cells: Iterable[str], mark: str, grouped: re.Pattern[str])
 
 
 def columns_without_numbers(table: Table) -> list[str]:
-    """Return the columns of texts of which hardly any is a number, for the eyes of the owner only.
+    """Return the text columns with hardly any numbers in them, for the eyes of the owner only.
 
     A table that stays in its database is not looked at.
     """

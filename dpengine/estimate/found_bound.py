@@ -68,7 +68,7 @@ def bound_place(counts: Sequence[int], scale: Fraction, above: Fraction) -> int:
 
 
 def _end(positive: Sequence[int], cost: Fraction) -> int | None:
-    """Return the last candidate with people if each costs so much; None if none has any."""
+    """Return the last candidate with people if each adds its count less `cost`; None if no sum is above 0."""
     sums = list(accumulate(count - cost for count in positive))
     most = max(sums)
     return sums.index(most) if most > 0 else None

@@ -182,7 +182,7 @@ def least_believed_error(error: tuple[float, float], people: float, epsilon: flo
 
 
 def least_factor(shape: float, power: float, noise: float) -> float:
-    """Return the least factor of `error_by_size`: that of an audit whose sums are 0, from the `noise` in all of them.
+    """Return the least factor of `error_by_size`: if all sums of an audit are 0, given the `noise` in all of them.
 
     `shape` is at least the sum of `shape_of` all audited tables.
     """
@@ -209,7 +209,7 @@ def usual_error(rows: float, epsilon: float) -> tuple[float, float]:
 
 
 def _missed(rows: float, epsilon: float) -> float:
-    """Return the factor c of a model of public tables with so many rows and this ε of a row, without any noise.
+    """Return the factor c of a model of public tables with this many `rows` and this ε per row, without any noise.
 
     The dependence that a model misses grows with the rows, and falls as more pairs are measured.
     """

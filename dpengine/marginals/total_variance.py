@@ -31,8 +31,8 @@ def total_variance(
 ) -> float:
     """Return the variance summed over all cells of `tables`, times their weights.
 
-    It is that of continuous Laplace noise, so that rankings do not depend on ε; or, if `discrete`, of the noise that is
-    drawn, most of which is 0 at large ε.
+    It is the variance of continuous Laplace noise, so that rankings do not depend on ε; or, if `discrete`, of the noise
+    that is drawn, most of which is 0 at large ε.
     """
     variances = tuple(_variance(each) if discrete else float(2 * each.scale**2) for each in allocations)
     if len(allocations) == 1:  # every published cell is a plain sum

@@ -67,7 +67,7 @@ def followed(model: Pairwise, tables: Sequence[Columns]) -> list[Columns]:
 
 
 def _has_all(tables: Sequence[Columns], columns: int) -> bool:
-    """Return whether `tables` are all pairs of so many columns, or all sets of three."""
+    """Return whether `tables` are all pairs, or all sets of three, of this number of `columns`."""
     size = max(2, max(map(len, tables), default=2))
     within = {some for table in tables for some in combinations(sorted(table), size)}
     return size <= 3 and len(within) == math.comb(columns, size)

@@ -199,7 +199,7 @@ def _objective(excess: Reals, cell_weights: Reals, limit: float) -> float:
 
 
 def _batch_size(rows: int, batches: int) -> int:
-    """Return how many of some rows to move at once, so that there are up to so many batches.
+    """Return the size of a batch of `rows` that are moved at once, so that there are up to this number of `batches`.
 
     >>> [_batch_size(rows, 128) for rows in (500, 2_000, 20_000, 64_000)]
     [64, 125, 256, 500]
