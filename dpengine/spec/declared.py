@@ -183,12 +183,7 @@ def _sentence(fault: ErrorDetails, keys: Sequence[str]) -> str:
     """Describe the finding of a validator in the current language; `keys` are those of its place, if known."""
     if fault["type"] == "extra_forbidden":
         kind = next((step for step in fault["loc"][-2:-1] if step in KINDS), None)
-        listed = keys or ([] if kind is None else _keys(Declared, kind))
-        if meant := alike(str(fault["loc"][-1]), listed or _keys(Declared, None)):
-            return _("this key is not known here; did you mean {meant!r}?", meant=meant)
-        if listed:
-            return _("this key is not known here; there are {listed}", listed=", ".join(listed))
-        return _("this key is not known here; check its spelling")
+        return _unknown_key(str(fault["loc"][-1]), keys or ([] if kind is None else _keys(Declared, kind)))
     if fault["type"] == "missing":
         return _(NEEDED)
     if fault["type"] == "tuple_type":
@@ -223,6 +218,15 @@ def _sentence(fault: ErrorDetails, keys: Sequence[str]) -> str:
             context["expected"] = _("{listed} or {last}", listed=listed, last=last)
         return _(text, **context)
     return fault["msg"].removeprefix("Value error, ")
+
+
+def _unknown_key(key: str, known: Sequence[str]) -> str:
+    """Describe a key that is none of those `known`; without these, any key of a plan may be meant."""
+    if meant := alike(key, known or _keys(Declared, None)):
+        return _("this key is not known here; did you mean {meant!r}?", meant=meant)
+    if known:
+        return _("this key is not known here; there are {listed}", listed=", ".join(known))
+    return _("this key is not known here; check its spelling")
 
 
 def alike(name: str, names: Collection[str]) -> str | None:
