@@ -49,10 +49,14 @@ class PublishedTables(ABC):
     def cells(self, table: Columns) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of a published table, one entry a cell of the declared cross-product in declared order.
 
-        A label for each column; `count` (whole, never negative, agrees with every other table); `estimate` (unbiased,
-        may be negative or fractional; in an adaptive release the expected count of its model); `low` and `high`, which
-        hold the true count with a probability of 95 % at least (in an adaptive release, as its audit of cells of that
-        size says).
+        - The label of each of its columns;
+        - `count`: whole, never negative, and in agreement with every other table;
+        - `estimate`: unbiased, so it may be negative or fractional; in an adaptive release the expected count of its
+          model;
+        - `low`, `high`: they hold the true count with a probability of 95 % at least; in an adaptive release, as its
+          audit of cells of that size says;
+        - `known_pay` and so on, if the amount `pay` may be missing: the people with a value;
+        - the statistics that were asked for, such as `mean_pay`, each with its `_low` and `_high`.
         """
         plan = self.plan
         names = number_columns(plan, table)
