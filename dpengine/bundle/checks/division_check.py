@@ -33,8 +33,8 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["wrong_division", "wrong_parts"]
 
-OF_A_SEARCH = 0.05  # of a share: how far from where moving ε gains nothing; searches end within 0.01 (21,000 plans)
-ROUNDED = 0.002  # of the share of a tally
+OF_A_SEARCH = 0.05  # part by which a share may be off the optimum; searches end within 0.01 (21,000 plans)
+ROUNDED = 0.002  # part by which the share of a tally may be off, since it is rounded
 _NOT_LEAST = "manifest.json: ε is not divided among {tables} so that the error is least"
 
 Shares = dict[tuple[int, frozenset[str]], Fraction]
