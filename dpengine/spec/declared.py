@@ -10,8 +10,9 @@ from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
+from inspect import Parameter, Signature
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, FailFast, Field, ValidationError
 from pydantic_core import PydanticKnownError
@@ -266,6 +267,21 @@ def _as_written(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
+class _Signature:
+    """The signature of a declared class in help and notebooks.
+
+    That of the library shows validators among the types, and where the key of a file is ``to``, not the name in Python.
+    """
+
+    def __get__(self, _instance: object, model: type[BaseModel]) -> Signature:
+        types = get_type_hints(model)
+        return Signature([
+            Parameter(name, Parameter.KEYWORD_ONLY, annotation=types[name],
+                      default=Parameter.empty if field.is_required() else field.default)
+            for name, field in model.model_fields.items()
+        ])  # fmt: skip
+
+
 class Declared(BaseModel):
     """A frozen value, checked on construction, which is shown by what differs from the defaults.
 
@@ -277,7 +293,10 @@ class Declared(BaseModel):
 
     if not TYPE_CHECKING:
 
-        def __init__(self, /, **fields: Any) -> None:
+        def __init__(self, /, *unnamed: Any, **fields: Any) -> None:
+            if unnamed:
+                names = ", ".join(type(self).model_fields)
+                raise TypeError(f"{type(self).__name__} takes named arguments only: {names}")
             fields = {name: _listed(value) for name, value in fields.items()}
             try:
                 self.__pydantic_validator__.validate_python(fields, self_instance=self)
@@ -291,6 +310,10 @@ class Declared(BaseModel):
         # A model of the library yields its fields, so one column in place of a list of columns would be taken for a
         # list: of texts, each with a fault of its own.
         __iter__ = None
+
+        @classmethod
+        def __pydantic_init_subclass__(cls, **_more: Any) -> None:
+            cls.__signature__ = _Signature()
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         """Yield the fields that differ from their defaults, with numbers and days as a person writes them."""
