@@ -21,6 +21,8 @@ def test_a_declared_value_shows_what_differs_from_the_defaults_as_a_person_write
     assert repr(Date(name="day", first="2026-01-01", last="2026-01-31", by="day")) == (
         "Date(name='day', first='2026-01-01', last='2026-01-31', by='day')"
     )
+    bins = Number(name="age", edges={"from": 0, "to": 1, "bins": 3})
+    assert repr(bins) == "Number(name='age', edges={'from': '0', 'to': '1', 'bins': 3})"
     assert repr(Number(name="age", edges=[0, 5, 10], levels={"all": 10})).endswith("levels={'all': 10})")
 
 
