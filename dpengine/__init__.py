@@ -126,7 +126,7 @@ class _Package(ModuleType):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
-        return sorted({*vars(self), *__all__})
+        return sorted({*__all__, *(name for name in vars(self) if name.startswith("__"))})
 
 
 sys.modules[__name__].__class__ = _Package

@@ -38,14 +38,14 @@ def ask(
     ledger: Ledger | None = None,
     *,
     other_people: bool = False,
-    progress: Callable[[str], None] = lambda stage: None,
+    progress: Callable[[str], None] | None = None,
 ) -> Answer:
     """Answer `question` about `table` once: count, draw, charge and store in one step, and only then return.
 
     The same question about the same data returns the stored answer and costs nothing, whatever dataset it names.
     Without a `ledger`, a fresh one in memory is used for this one call: for experiments, since nothing is remembered.
     `progress` is called with "adding noise" before noise is drawn. If it raises, nothing is spent; from there on
-    nothing but the end of the process stops the record.
+    only the end of the process can prevent the record.
 
     A table that resembles one that was charged for before shares its budget, whatever its name, unless the owner states
     that it is of `other_people`; the ledger records the statement.
@@ -112,7 +112,7 @@ def ask_rows_kept(
     ledger: Ledger,
     *,
     other_people: bool = False,
-    progress: Callable[[str], None] = lambda stage: None,
+    progress: Callable[[str], None] | None = None,
 ) -> dict[int, Answer]:
     """Estimate privately how many rows are kept under several bounds k on the rows of a person; return them by k.
 

@@ -70,11 +70,10 @@ def combine(
 ) -> Combined:
     """Return the number of people in all cells with the given labels, with a 95 % interval.
 
-    `where` names one label, or several, of some columns, as in the files or in words for readers; of the other columns,
-    all count. With `of`, the number is the
-    percentage of the people in those cells who are also in `where`. With `mean` or `sum`, it is the mean or the sum of
-    that amount over the people whose amount is known. `release` is a file, which is verified first, a `Release`, or
-    what `published` returned.
+    `where` gives one label, or several, for each of some columns, as in the files or in words for readers; in the other
+    columns, all labels count. With `of`, the number is the percentage of the people in those cells who are also in
+    `where`. With `mean` or `sum`, it is the mean or the sum of that amount over the people whose amount is known.
+    `release` is a file, which is verified first, a `Release`, or what `published` returned.
 
     With `minus`, it is the difference to the same number of other cells; with `since`, to the same number in an earlier
     release. If `relative`, this difference is in percent of the number that is subtracted: 12 if there are 112
@@ -266,7 +265,7 @@ def _release_id(release: _Tables) -> str:
 
 
 def _labels(plan: Plan, selection: Selection) -> _Labels:
-    """Return the labels of a selection by column, without columns of which all cells are chosen."""
+    """Return the labels of a selection by column, without columns whose cells are all chosen."""
     if not isinstance(selection, Mapping):
         raise ReleaseError(_("cells are chosen by the labels of each column, such as {example}", example=EXAMPLE))
     chosen = {}
@@ -319,7 +318,7 @@ def _of_one_tally(release: _Tables, wanted: Sequence[_Labels], table: Sequence[s
 
 
 def _table_for(plan: Plan, wanted: Sequence[_Labels], kind: Statistic, amount: str | None, *, total: bool) -> Columns:
-    """Return the smallest published table with all columns of which cells are chosen, and with the amount's numbers."""
+    """Return the smallest published table with all columns in which cells are chosen, and with the amount's numbers."""
     having = _with_columns((*plan.marginals, *([()] if total else [])), wanted)
     if amount is not None:
         published = plan.means if kind == "mean" else plan.sums
@@ -362,5 +361,5 @@ def _with_columns(tables: Iterable[Columns], wanted: Sequence[_Labels]) -> list[
 
 
 def _columns(wanted: Sequence[_Labels]) -> dict[str, None]:
-    """Return the columns of which cells are chosen, in order."""
+    """Return the columns in which cells are chosen, in order."""
     return dict.fromkeys(name for each in wanted for name in each)

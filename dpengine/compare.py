@@ -64,11 +64,15 @@ def compare(before: Readable, after: Readable, tables: Iterable[Columns] | None 
     What has the same name in both, but stands for something else, is left out too: *other* where other values are
     declared, *missing* where other texts mean that, a region of other counties, the mean between other bounds.
 
-    A data frame has the columns of labels; ``number``, which is ``count`` or the name of a statistic such as
-    ``mean_pay``; its value ``before`` and ``after``; their difference ``change``; ``low`` and ``high``, which hold the
-    true change with a probability of 95 % (of 90 % at least where each of two counts is within ±0); and
-    ``beyond_noise``, whether these exclude 0. Of a hundred cells that did not change, about five are beyond noise by
-    chance.
+    Each data frame has a row for each number of each cell, and the columns:
+
+    - the labels of the cell;
+    - ``number``: ``count``, or the name of a statistic such as ``mean_pay``;
+    - ``before``, ``after``: its two values; ``change``: their difference;
+    - ``low``, ``high``: they hold the true change with a probability of 95 % (of 90 % at least where each of two counts
+      is within ±0);
+    - ``beyond_noise``: whether ``low`` and ``high`` exclude 0. Of a hundred cells that did not change, about five are
+      beyond noise by chance.
 
     Raises `ReleaseError` if a file is not whole, both are the same release, or they have nothing in common.
     """

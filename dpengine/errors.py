@@ -86,4 +86,4 @@ class ReleaseError(PrivateReleaseError):
 
 
 class NoiseError(PrivateReleaseError, ValueError, TypeError):
-    """Noise cannot be drawn at this scale, or not so many numbers of it; also a ValueError and a TypeError."""
+    """Noise cannot be drawn at this scale, or not for this many numbers; also a ValueError and a TypeError."""

@@ -26,7 +26,7 @@ from dpengine.bundle.verify import verify
 from dpengine.bundle.workbook import workbook
 from dpengine.errors import ReleaseError
 from dpengine.results.published_columns import header, number_type
-from dpengine.results.views.published import PublishedTables
+from dpengine.results.views.published import PublishedTables, no_table
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import mark, speaking
 
@@ -46,7 +46,7 @@ class Published(PublishedTables):
     content: bytes
 
     def file(self, name: str) -> bytes:
-        """Return the content of a file of the bundle, such as ``synthetic.csv``."""
+        """Return the content of a file of the bundle, such as ``synthetic.csv``. Raises KeyError if there is none."""
         return self._archive.read(name)
 
     def of_tally(self, tally: int) -> Published:
@@ -64,6 +64,8 @@ class Published(PublishedTables):
 
     def numbers(self, table: Columns) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of numbers of a published table by name, as its file holds them."""
+        if table not in self._files:
+            raise no_table(table, self._files)
         names = header(self.plan, table)
         blocks = list(safe_csv.read_blocks([self.file(self._files[table])], names))
         types = {name: pa.from_numpy_dtype(number_type(name)) for name in names[len(table) :]}
@@ -74,7 +76,10 @@ class Published(PublishedTables):
 
     def half_width(self, table: Columns) -> float:
         """Return the 95 % half-width of a cell of `table`, the widest if they differ."""
-        return float(next(each["half_width_95"] for each in self.manifest["tables"] if (*each["columns"],) == table))
+        widths = {(*each["columns"],): each["half_width_95"] for each in self.manifest["tables"]}
+        if table not in widths:
+            raise no_table(table, widths)
+        return float(widths[table])
 
 
 @dataclass(frozen=True, repr=False)

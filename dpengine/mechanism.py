@@ -49,24 +49,24 @@ class Noise:
         self._rows = rows_per_person
         self.spent = Fraction(0)
 
-    def laplace(self, values: Ints, epsilon: Fraction, sensitivity: int = 1) -> Ints:
+    def laplace(self, values: Ints, epsilon: Fraction | int | str, sensitivity: int = 1) -> Ints:
         """Return whole numbers with discrete Laplace noise that costs `epsilon`.
 
         `sensitivity` is the most by which one row changes them in L1; for the counts of one table it is 1. Persons with
-        several rows are accounted for here. Raises ValueError if an argument is not above 0.
+        several rows are accounted for here. Raises ValueError if an argument is not above 0, and TypeError for a float.
         """
         scale = self._rows * _above_zero(sensitivity) / self._spend(epsilon)
         return perturb(np.asarray(values), scale)
 
-    def choose(self, scores: Ints, epsilon: Fraction, sensitivity: int = 1) -> int:
+    def choose(self, scores: Ints, epsilon: Fraction | int | str, sensitivity: int = 1) -> int:
         """Return the index of one of the whole `scores`, the highest most likely, by permute-and-flip.
 
-        `sensitivity` is the most by which one row changes any of them. Raises ValueError as `laplace` does.
+        `sensitivity` is the most by which one row changes any of them. Raises as `laplace` does.
         """
         moved = ceil(self._rows * _above_zero(sensitivity))
         return permute_and_flip(np.asarray(scores), self._spend(epsilon), moved)
 
-    def _spend(self, epsilon: Fraction) -> Fraction:
+    def _spend(self, epsilon: Fraction | int | str) -> Fraction:
         exact = _above_zero(rational(epsilon, strict=True))
         self.spent += exact
         return exact
@@ -82,7 +82,9 @@ class Mechanism(Protocol):
         """Return the ε that `draw` spends, a function of the plan alone; it must be the plan's own ε."""
 
     def draw(self, counts: Mapping[Columns, Ints], noise: Noise) -> Any:
-        """Return what may be published, as JSON values, from the exact counts of each table of the plan.
+        """Return what may be published, from the exact counts of each table of the plan.
+
+        It consists of lists, dictionaries and Python's own numbers and texts, which JSON holds; arrays are no such.
 
         The arrays have one axis for each column of the table, in declared order, and cannot be written to.
         """
@@ -176,6 +178,8 @@ def reopen(payload: bytes) -> MechanismResult:
 
 
 def _check(mechanism: Mechanism, plan: Plan) -> None:
+    if not all(hasattr(mechanism, each) for each in ("name", "charge", "draw")):
+        raise PlanError("a mechanism is an object with a name and the methods charge(plan) and draw(counts, noise)")
     if not mechanism.name.strip():
         raise PlanError("the mechanism needs a name")
     if plan.amounts(()) or plan.tallied:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpengine.array_types import Ints
-from dpengine.counting.beside_numbers import affixes_found, columns_without_numbers, thousands_found
 from dpengine.counting.cells_by_person import cells_by_person
 from dpengine.counting.count import check, check_unchanged, count, count_keys, distinct_texts, row_count
 from dpengine.counting.dates_written import date_formats_found
@@ -25,6 +24,7 @@ from dpengine.counting.equivalence_classes import (
 )
 from dpengine.counting.frequency_column import frequency_column
 from dpengine.counting.multiple_answers import columns_of_several_answers
+from dpengine.counting.numbers_in_texts import affixes_found, columns_without_numbers, thousands_found
 from dpengine.counting.single_query import check as check_asked
 from dpengine.counting.trailing_rows import rows_below
 from dpengine.sources.table import Table

@@ -39,6 +39,10 @@ def test_each_name_is_what_its_module_defines(name: str) -> None:
     assert name in dir(dpe)
 
 
+def test_completion_offers_what_is_public_and_nothing_else() -> None:
+    assert {name for name in dir(dpe) if not name.startswith("__")} == {*dpe.__all__} - {"__version__"}
+
+
 def test_a_name_that_is_not_there_is_said_to_be_missing() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Plam'"):
         dpe.Plam  # noqa: B018

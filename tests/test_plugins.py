@@ -157,6 +157,11 @@ def test_a_mechanism_that_does_not_keep_its_price_shows_nothing(
     assert ledger.history() == []
 
 
+def test_what_is_no_mechanism_is_told_what_one_is() -> None:
+    with pytest.raises(dpe.PlanError, match=r"a name and the methods charge\(plan\) and draw\(counts, noise\)"):
+        run_mechanism(object(), ROWS, PLAN, dpe.Ledger.in_memory())  # type: ignore[arg-type]
+
+
 def test_a_cap_and_an_approval_stand_before_a_mechanism(ledger_url: str) -> None:
     ledger = dpe.Ledger(ledger_url)
     ledger.set_cap("clinic", 999)

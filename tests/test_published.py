@@ -67,6 +67,13 @@ def _words_and_numbers(text: str) -> tuple[list[str], list[float]]:
     return re.split(number, text), [float(each) for each in re.findall(number, text)]
 
 
+def test_a_table_that_is_not_published_is_missed_by_its_name(packed: bytes) -> None:
+    read = dpe.published(packed)
+    for look_up in (read.tables.__getitem__, read.numbers, read.half_width):
+        with pytest.raises(KeyError, match=r"'agee',.*tables are named by tuples of columns: "):
+            look_up(("agee",))
+
+
 def test_a_bundle_that_does_not_verify_or_lacks_the_expected_signature_is_not_read(packed: bytes) -> None:
     with pytest.raises(dpe.ReleaseError):
         dpe.published(packed.replace(b"tables/", b"tablet/"))

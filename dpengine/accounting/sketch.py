@@ -42,7 +42,7 @@ __all__ = ["BINS", "FALSE_ALARM", "ROWS", "VALUES", "Histogram", "Sketch", "chan
 
 BINS = 256
 VALUES, ROWS = "values", "rows"  # kinds of histograms: of one column, of whole rows; the others are of counted cells
-FALSE_ALARM = 1e-4  # at most, for two tables of different people
+FALSE_ALARM = 1e-4  # tables of different people resemble each other with at most this probability
 _EXACT = 64  # rows in a bin up to which its distribution is summed exactly
 _WORTH_TESTING = 0.8  # as a fraction of the D that chance gives; above it no test is passed
 _TOO_EVEN = 0.6  # as a fraction of the D that chance gives between a sample and equal bins; by chance below 1e-6

@@ -116,7 +116,7 @@ def _note(address: str | None, store: Store) -> Seen:
 
 
 def _fill(copy: sa.Connection, ledger: sa.Connection, *, forget: bool) -> bool:
-    """Replace the content of a ledger, which may lack rows or tables, by that of the copy."""
+    """Replace the content of a ledger, which may lack rows or tables, by the copy's."""
     used = sa.inspect(ledger).has_table(schema.charges.name)
     if used:
         upgrade(ledger, schema.version_of(ledger))
@@ -131,7 +131,7 @@ def _fill(copy: sa.Connection, ledger: sa.Connection, *, forget: bool) -> bool:
 
 
 def _remains(ledger: sa.Connection) -> Seen:
-    """Return the state of a ledger; if its meta row is missing, that of its remaining charges."""
+    """Return the state of a ledger; if its meta row is missing, the state that its remaining charges show."""
     if schema.has_meta(ledger):
         return hash_chain.state_of(ledger)
     charges = schema.charges.c

@@ -53,7 +53,7 @@ __all__ = [
     "released_counts",
 ]
 
-STRONG = Fraction(1, 2)  # of ε: evidence that counts as an output for the person; stated before anything is drawn
+STRONG = Fraction(1, 2)  # evidence above this part of ε is strong, which is stated before anything is drawn
 ALPHA = 0.05
 MAX_RUNS = 100_000
 Codes: TypeAlias = dict[str, Ints]  # the cell of every row, by column

@@ -184,7 +184,7 @@ def _is_tree(parents: Ints, first: Ints, last: Ints, parts: Ints, steps: int) ->
     """Return whether one box, the root, holds all steps, and the children of each box cover it exactly once.
 
     A box may come after its children: neighbours with hardly any people are measured once more together. So may the
-    root, if the whole table has hardly any people.
+    root, if hardly anybody is in the table.
     """
     root = np.flatnonzero(parents < 0)
     if parents.size > MAX_BOXES * steps or [*first[root], *last[root]] != [0, steps]:

@@ -37,7 +37,8 @@ def percentages_workbook(
 ) -> bytes:
     """Return percentages, as `percentages_of` returns them, as a workbook (.xlsx) in the current language.
 
-    They are shown with so many `digits`, and held in full. Raises `ReleaseError` if there are too many for a workbook.
+    They are shown with this number of `digits`, and stored in full. Raises `ReleaseError` if there are too many for a
+    workbook.
     """
     if len(frame) > MAX_CELLS:
         raise ReleaseError(_("these percentages are too many for a workbook: use the CSV file"))

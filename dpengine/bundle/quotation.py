@@ -87,7 +87,7 @@ def quotation_of_several(
     return _quoted(what, written, noisy=noisy and others is None, counted=counted)
 
 
-# By whether it is a number, and whether the other one is that of an earlier release.
+# By (whether it is a number and not a percentage, whether the other one is of an earlier release).
 _MINUS = {
     (True, False): mark("{what}, minus the same number for {others}"),
     (False, False): mark("{what}, minus the same percentage for {others}, in percentage points"),

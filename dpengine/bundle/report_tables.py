@@ -200,7 +200,7 @@ def _cell_width(figure: Drawing) -> int:
 
 
 def _width(plan: Plan, drawn: Columns, measure: Measure | None, cell: int) -> int:
-    """Return the width in pixels below which a chart scrolls sideways; `cell` is that of a readable cell."""
+    """Return the width in pixels below which a chart scrolls sideways; `cell` is the width of a readable cell."""
     if measure is not None:
         return 140 + 150 * min(3, *plan.shape(drawn)) if len(drawn) > 1 else 0
     form = forms(plan, drawn)[0]

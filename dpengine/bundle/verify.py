@@ -95,7 +95,8 @@ def verify(source: Source, key: str | None = None) -> dict[str, Any]:
     With an expected `key`, as PEM text or by its fingerprint, the bundle must be signed by it. Without, it may be
     signed by any key, or not at all: see `signed_by`.
 
-    Raises `ReleaseError` with every fault found. The texts of `PROSE` are not read.
+    Raises `ReleaseError` with every fault found. Texts for people (`PROSE`) are compared with their checksums, not
+    with the numbers.
     """
     return examine(source, key).manifest
 

@@ -78,7 +78,7 @@ def shorten(labels: Iterable[str]) -> list[str]:
 
 
 def middle(text: str, most: int) -> str:
-    """Return `text` with at most so many letters, cut in the middle."""
+    """Return `text` with at most `most` letters, cut in the middle."""
     half = (most - 1) // 2
     return text if len(text) <= most else f"{text[: most - 1 - half].rstrip()}…{text[-half:].lstrip()}"
 

@@ -1,4 +1,4 @@
-"""Law 8: write the SQL that keeps only countable rows, and at most `k` of them for each person.
+"""Write the SQL that keeps only countable rows, and at most `k` of them for each person.
 
 The rows of a person are ordered by a keyed hash of (cell codes, copy number, ID), and the first `k` are kept. The
 copy number tells apart rows of one person in the same cells; these rows are interchangeable, so any numbering will do.

@@ -1,4 +1,4 @@
-"""Law 1: turn rows into exact integer tables. Nothing else in the engine reads rows.
+"""Turn rows into exact integer tables. Nothing else in the engine reads rows.
 
 `count` needs one pass over the table, in constant memory, whatever the number of marginals; or one for each tally of a
 plan that counts persons beside rows (`spec.tallies`), and one more if quantiles are chosen
@@ -63,8 +63,8 @@ def count(
     ``plan.tallies`` counts it: rows or persons; by default the one that publishes it. `progress` receives the part done
     so far, from 0 to 1; an exception it raises aborts the counting.
 
-    A marginal that is `Stepped` has the bins of the amount's steps along its last axis; such are counted in a pass of
-    their own. Raises `TableError` as `check` does, and if the table turns out to be damaged.
+    Marginals that are `Stepped` have the bins of the amount's steps along their last axis, and are counted in a
+    separate pass. Raises `TableError` as `check` does, and if the table turns out to be damaged.
     """
     check(table, plan)
     report = progress or (lambda part: None)
@@ -121,7 +121,7 @@ def count_keys(table: Table, plan: Plan, name: str, *, truncation_key: bytes) ->
 
 
 def _share(progress: Callable[[float], None], done: int, passes: Sequence[object]) -> Callable[[float], None]:
-    """Return a callback that reports the progress of one of several passes as that of all."""
+    """Return a callback that reports progress of one of the `passes`, after `done` others, as progress of all."""
     return lambda part: progress((done + part) / len(passes))
 
 

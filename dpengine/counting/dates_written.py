@@ -15,7 +15,7 @@ from dpengine.spec.date_text import DATE_FORMATS
 
 __all__ = ["date_formats_found"]
 
-_LEAST, _MOST_OF = 3, 0.8  # cells that are dates in one format: as many at least, and so large a share
+_MIN_CELLS, _MIN_SHARE = 3, 0.8  # of the cells, which must be dates in one format
 
 
 def date_formats_found(table: Table, names: Collection[str]) -> dict[str, str]:
@@ -38,7 +38,7 @@ def _format_of(cells: Sequence[str]) -> str | None:
     """
     fitting = {pattern: sum(_is_written(cell, pattern) for cell in cells) for pattern in DATE_FORMATS}
     best, second = sorted(fitting, key=fitting.__getitem__, reverse=True)[:2]
-    enough = max(_LEAST, _MOST_OF * len(cells))
+    enough = max(_MIN_CELLS, _MIN_SHARE * len(cells))
     return best if fitting[best] >= enough and fitting[best] > fitting[second] else None
 
 

@@ -16,8 +16,8 @@ from dpengine.sources.table import Table
 __all__ = ["columns_of_several_answers"]
 
 _MAX_ANSWERS = 40
-_MIN_TIMES = 4  # that each answer is given, on average
-_MAX_SINGLE = 20  # cells for each one that holds several answers
+_MIN_TIMES = 4  # on average, each answer is given this often
+_MAX_SINGLE = 20  # at most this many cells for each cell with several answers
 _NUMERAL = re.compile(r"[0-9 .]*")
 
 
@@ -33,7 +33,7 @@ def columns_of_several_answers(table: Table) -> list[str]:
 
 
 def _are_lists(cells: Sequence[str], letter: str) -> bool:
-    """Return whether cells are lists of a few answers with this mark between them; a comma may be that of a number."""
+    """Return whether cells are lists of a few answers with this mark between them; with commas, none is a number."""
     if _MAX_SINGLE * sum(letter in cell for cell in cells) < max(1, len(cells)):
         return False
     lists = [tuple(part.strip() for part in cell.split(letter)) for cell in cells]

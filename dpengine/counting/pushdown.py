@@ -45,7 +45,7 @@ def _products(groups: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
 
 
 def _name(group: Sequence[int]) -> str:
-    """Name a sum of products of units; that of no amounts is the number of countable rows."""
+    """Name the sum of the products of these amounts' units; without amounts, it is the number of countable rows."""
     return "_".join(["t", *map(str, group)])
 
 
@@ -158,8 +158,8 @@ class RemoteRows:
     def _materialised(self, coded: str, counted: str, joints: JointTables) -> tuple[str, dict[str, str]]:
         """Write a query that materialises the codes and hashes of all rows, and then adds them up and groups them.
 
-        `counted` is a query over `coded` for the rows that are grouped. The sums are in a separate line, that of a
-        group without rows.
+        `counted` is a query over `coded` for the rows that are grouped. The sums are in a separate row of the result,
+        as if of a group that has no rows.
         """
         grouped, types = self._grouped(counted, joints)
         group = {f"g{axis}": 0 if axis in joints.axes[0] else -1 for axis in _used(joints)}

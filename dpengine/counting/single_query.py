@@ -55,9 +55,9 @@ def matching(table: Table, selection: Selection, of: Sequence[Condition] = ()) -
 
 
 def sums(table: Table, selection: Selection, grid: Grid, *, squares: bool = False) -> list[tuple[int, ...]]:
-    """Return for each group the number of selected rows with a place on `grid`, the sum of places, and that of squares.
+    """Return for each group the number of selected rows with a place on `grid`, and the sums of places and of squares.
 
-    Without `squares` the last is 0: only a variance needs them.
+    Without `squares`, which only a variance needs, the last sum is 0.
     """
     place = "k0::HUGEINT"
     totals = f"count(*), coalesce(sum({place}), 0), " + (f"coalesce(sum({place} * {place}), 0)" if squares else "0")
@@ -89,9 +89,9 @@ def local_table(table: Table, columns: Sequence[Column | Grid], unit: Unit) -> L
 def coded(
     local: LocalTable, columns: Sequence[Column | Grid], person: str | None, conditions: Sequence[str] | None = None
 ) -> tuple[list[Coding], str]:
-    """Return the codings of `columns`, some perhaps of one column of the table, and a query for their codes.
+    """Return the codings of `columns`, and the query of `coded_rows` for their codes.
 
-    The query is that of `coded_rows`, with the `person` that the column of this name tells.
+    Several of them may read one column of the table. `person` names the column with the ID.
     """
     place = local.places
     names = [column.table_column for column in columns] + ([] if person is None else [person])

@@ -14,7 +14,7 @@ from dpengine.sources.table import LocalTable, Table
 __all__ = ["rows_below"]
 
 _MAX_BELOW = 20  # rows below a table
-_BEFORE = 50  # rows with which they are compared
+_BEFORE = 50  # rows above them, with which they are compared
 _TOTAL = re.compile(
     r"\W*((grand |sub|over)?-?(all )?totals?|sums?|(gesamt|zwischen|end)?-?summen?|insgesamt|gesamt|zusammen|"
     r"total (général|generale?)|totaux|somme|suma|totale|totaal|ogółem|razem)\W*",
@@ -25,8 +25,8 @@ _TOTAL = re.compile(
 def rows_below(table: Table) -> int:
     """Return how many of the last rows of a file look like totals or notes, for the eyes of the owner only.
 
-    In such a row, a cell is a word such as *Total*, or more than half of the columns are blank that nine in ten of the
-    rows before have filled. Rows of databases and of Parquet files are not looked at.
+    Such a row has a cell with a word such as *Total*, or is blank in more than half of the columns, and these are
+    filled in nine of ten rows before it. Rows of databases and of Parquet files are not looked at.
     """
     rows = last_rows(table, _BEFORE + _MAX_BELOW) if isinstance(table, LocalTable) else []
     runs = range(min(_MAX_BELOW, len(rows) - 1), 0, -1)

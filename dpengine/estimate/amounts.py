@@ -156,7 +156,7 @@ def means_of(
 ) -> Floats:
     """Return the mean in each cell of a quantity with these `values` in the amount's cells.
 
-    It is a mean over the people that `among` counts, by default all. `weighted` is that of `fit_means`.
+    It is a mean over the people that `among` counts, by default all. `weighted` is as for `fit_means`.
     """
     weights = np.ones(len(values)) if among is None else np.array(among)
     total = soft.estimate((amount.name,))
@@ -277,7 +277,7 @@ def round_within(wanted: Floats, limits: Ints, totals: Ints) -> Ints:
 
 
 def means(table: AmountTable, total: AmountTable) -> Floats:
-    """Return the mean of each cell, in steps; if nobody's value is known, that of all people."""
+    """Return the mean of each cell, in steps; if nobody's value is known in it, the mean of all people."""
     everybody = float(total.steps) / max(float(total.known), 1.0)
     mean = np.full(table.known.shape, everybody)
     np.divide(table.steps, table.known, out=mean, where=table.known > 0)

@@ -1,6 +1,6 @@
 """Covariance, correlation and slope of two amounts in each cell of a table, from noisy tables that have both.
 
-And the standard deviation of one, the square root of its covariance with itself.
+The standard deviation of one amount is here, too: the square root of its covariance with itself.
 
 Each of them is the θ for which, over the people of a cell whose two values s and t are known,
 
@@ -131,7 +131,7 @@ def _sums(each: Association, rows: Floats, of: Amount, on: Amount, table: Column
 def _solve(each: Association, sums: _Sums, limit: float, others: float) -> tuple[Floats, Floats, Floats]:
     """Return θ for each group, shrunk towards that of `others` as far as it is noise, and its interval.
 
-    That of a standard deviation is its square; `limit` is that of the association itself.
+    For a standard deviation, θ is its square. `limit` limits the association itself.
     """
     product, of_s, of_t = sums.products
     weights = np.ones_like(product)

@@ -28,8 +28,8 @@ from dpengine.spec.plan import Plan
 __all__ = ["bound_place", "rows_above"]
 
 EMPTY = Fraction(5, 2), Fraction(1), Fraction(1, 2)  # what a candidate costs, in scales of the noise
-MOST_ABOVE = 20
-ROOT_OF_TWO = Fraction(7, 5)
+MOST_ABOVE = 20  # at most one row in this many is above the bound
+ROOT_OF_TWO = Fraction(7, 5)  # about √2, and exact on every machine
 
 
 def rows_above(plan: Plan, name: str) -> Fraction:
@@ -68,7 +68,7 @@ def bound_place(counts: Sequence[int], scale: Fraction, above: Fraction) -> int:
 
 
 def _end(positive: Sequence[int], cost: Fraction) -> int | None:
-    """Return the last candidate with people if each costs so much; None if none has any."""
+    """Return the last candidate with people if each adds its count less `cost`; None if no sum is above 0."""
     sums = list(accumulate(count - cost for count in positive))
     most = max(sums)
     return sums.index(most) if most > 0 else None

@@ -17,14 +17,14 @@ from dpengine.quasi_random import shuffled
 
 __all__ = ["fit_joint", "round_joint"]
 
-SWEEPS, MAX_SWEEPS = 60, 1000  # of proportional fitting: by default, and at most
+SWEEPS, MAX_SWEEPS = 60, 1000  # sweeps of proportional fitting: by default, and at most
 SCALED = 2**28  # cells × tables × sweeps, up to which more sweeps than requested are made
 POWER = 0.5  # the weight of an error in a cell of m people is (1 + m)^−POWER
-PASSES = 40  # over people of different cells, at most
-MAX_CELLS = 2**17  # whose people may move in a pass
-BATCHES, MIN_BATCH, MAX_PRICES = 32, 64, 2**20  # batches of a pass; of a batch: cells at least, cells × values at most
-ENOUGH = 0.02  # of the remaining error: a pass that gains less is the last
-NOBODY = 1e-6  # of the mean cell: nobody moves to where fewer people are expected
+PASSES = 40  # at most this many passes over the people, each of them in another cell
+MAX_CELLS = 2**17  # cells whose people may move in a pass
+BATCHES, MIN_BATCH, MAX_PRICES = 32, 64, 2**20  # batches of a pass; cells of a batch; its cells × values
+ENOUGH = 0.02  # a pass that gains less than this part of the remaining error is the last
+NOBODY = 1e-6  # nobody moves to a cell with fewer expected people than this part of a mean cell
 
 
 def fit_joint(

@@ -51,7 +51,7 @@ class LevelErrors:
         return widths
 
     def error(self, table: Columns) -> ErrorDistribution:
-        """Return the error distribution of the least accurate cells; its mean absolute error is that of all cells."""
+        """Return the error distribution of the least accurate cells; its mean absolute error is over all cells."""
         nodes, times = self._variances(table)
         worst, most, multiples = int(nodes.argmax()), int(times.max()), self._multiples(table)
         distribution = self._error_of(table, worst, most)

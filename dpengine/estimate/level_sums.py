@@ -36,7 +36,7 @@ class SumErrors:
         return self._of(table)[0]
 
     def error(self, table: Columns) -> ErrorDistribution:
-        """Return the error distribution of the least accurate cells; its mean absolute error is that of all cells."""
+        """Return the error distribution of the least accurate cells; its mean absolute error is over all cells."""
         return self._of(table)[1]
 
     def _of(self, table: Columns) -> tuple[Floats, ErrorDistribution]:

@@ -47,12 +47,12 @@ __all__ = [
 ]
 
 TAIL = 3.7  # 95 % of a model's errors are within this multiple of their mean
-NOISE_TAIL = 3.0  # the same for Laplace noise, whose mean is its scale
-SMALL_COUNT = 2.0, 1.0  # times the scale of the noise, and the count: the same for fitted counts that are small
-WIDE_NOISE = 1.0, 2.5  # times the column's mean, and the count: the same for fitted counts under wide noise
+NOISE_TAIL = 3.0  # 95 % of Laplace noise is within this multiple of its mean, the scale
+SMALL_COUNT = 2.0, 1.0  # 95 % of errors of small fitted counts are within this · scale of the noise + this · count
+WIDE_NOISE = 1.0, 2.5  # under wide noise, they are within this · mean of the column + this · count
 EARLIER_WIDE = 3.0  # times both, in releases of earlier versions, whose intervals stay as they were stated
 BOTH_TAIL = 0.25  # of the product of two columns' half-widths: both are seldom far off at once
-MEASURED_TAIL = 5.0  # the same, at most, for a model's cells in a table that was measured
+MEASURED_TAIL = 5.0  # in a table that was measured, no half-width of a model exceeds this multiple of the noise scale
 POISSON = math.sqrt(2 / math.pi)  # mean distance of a Poisson variable from its mean, as a part of the mean's root
 MIN_HALF_WIDTH = 1.0  # a cell that a model expects to hold less than one half may hold one
 EMPTY = 0.05  # smaller expected counts have the error of this one
@@ -182,7 +182,7 @@ def least_believed_error(error: tuple[float, float], people: float, epsilon: flo
 
 
 def least_factor(shape: float, power: float, noise: float) -> float:
-    """Return the least factor of `error_by_size`: that of an audit whose sums are 0, from the `noise` in all of them.
+    """Return the least factor of `error_by_size`: if all sums of an audit are 0, given the `noise` in all of them.
 
     `shape` is at least the sum of `shape_of` all audited tables.
     """
@@ -209,7 +209,7 @@ def usual_error(rows: float, epsilon: float) -> tuple[float, float]:
 
 
 def _missed(rows: float, epsilon: float) -> float:
-    """Return the factor c of a model of public tables with so many rows and this ε of a row, without any noise.
+    """Return the factor c of a model of public tables with this many `rows` and this ε per row, without any noise.
 
     The dependence that a model misses grows with the rows, and falls as more pairs are measured.
     """

@@ -122,9 +122,9 @@ class Tables:
 def kept(gain: Floats | Reals, undone: Floats | Reals) -> tuple[Ints, Ints, float]:
     """Return which of some changes made at once to keep, which to undo, and about what those kept gain together.
 
-    Given are the gain of each change and that of undoing it by itself. If many changes are alike, a fraction p of them
-    changes the objective by −2·gain·p + (gain + undone)·p². So the fraction gain / (gain + undone) of them is kept, and
-    every change that it would not help to undo. The first one always is.
+    `gain` is the gain of each change, `undone` the gain of undoing it by itself. If many changes are alike, a fraction
+    p of them changes the objective by −2·gain·p + (gain + undone)·p². So the fraction gain / (gain + undone) of them is
+    kept, and every change that it would not help to undo. The first one always is.
 
     >>> kept(np.array([5.0, 5.0, 5.0, 5.0, 5.0]), np.array([-5.0, -5.0, 5.0, 5.0, 5.0]))
     (array([0, 1, 2, 4]), array([3]), 27.5)

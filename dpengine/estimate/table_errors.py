@@ -43,7 +43,7 @@ def table_errors(plan: Plan, allocations: Sequence[Allocation]) -> Callable[[Col
 
 
 def _errors_of_sums(plan: Plan, allocations: tuple[Allocation, ...]) -> Callable[[Columns], ErrorDistribution]:
-    """Return the errors of tables of which those at coarser levels are sums."""
+    """Return the errors of tables; tables at coarser levels are sums of the finest."""
     of_finest = table_errors(plan.finest, allocations)
     sums = SumErrors(plan, least_squares(plan.finest, allocations), allocations)
     return lambda table: of_finest(table) if plan.resolution.finest(table) == table else sums.error(table)

@@ -149,8 +149,9 @@ def neighbourhood(sampler: Sampler, output: float, epsilon: Fraction, doubles: i
 class Verdicts:
     """Outcome of an attack that sees one output per game.
 
-    `proved` is the rate of outputs that are impossible for one true answer, so that the other is certain; `right` that
-    of correct guesses, by distance if nothing is proved. `mistaken` counts proofs of a wrong answer: there are none.
+    `proved` is the rate of outputs that are impossible for one true answer, so that the other is certain; `right` the
+    rate of correct guesses, by distance if nothing is proved. `mistaken` counts proofs of a wrong answer: there are
+    none.
     """
 
     proved: Rate

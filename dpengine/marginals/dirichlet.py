@@ -55,7 +55,7 @@ class Posterior(NamedTuple):
 
 
 def is_wide(cells: int, scale: float, total: float) -> bool:
-    """Return whether the noise of so many cells is wide enough, and the cells few enough, for a posterior."""
+    """Return whether noise is wide enough, and `cells` few enough, for a posterior."""
     return 1 < cells <= MAX_CELLS and scale >= WIDE_NOISE * total
 
 

@@ -26,7 +26,7 @@ def divided_by_cells(
 ) -> list[Fraction]:
     """Divide `epsilon`, by default that of all tables of `plan`, in proportion to cube roots, rounded to thousandths.
 
-    The weight of a table is that of the heaviest published one within it. Those `apart` are measured separately, so
+    A table weighs as much as the heaviest published one within it. Tables `apart` are measured separately, so
     they and their sums do not count in larger tables.
     """
     roots = [root_of_cells(weight_within(plan, table, apart) * plan.cells(table)) for table in tables]
@@ -49,8 +49,9 @@ def shares_of_parts(
 ) -> list[Fraction]:
     """Return the shares of ε of each ranges table, each set of levels, each direct table, and the model, if any.
 
-    `cells_of_levels` are those that have the variance of all tables of such a set (`marginals.level_division`), and
-    `direct` the tables that are measured directly. `model` is the plan of those on which a model draws.
+    `cells_of_levels` are, for each set of levels, the cells that have the variance of all of its tables
+    (`marginals.level_division`). `direct` are the tables that are measured directly, and `model` is the plan of the
+    tables on which a model draws.
     """
     parts = plan.parts
     roots = [root_of_cells(RANGE * weight_within(plan, table) * plan.cells(table)) for table in parts.ranged]

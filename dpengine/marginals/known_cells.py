@@ -31,7 +31,7 @@ def with_known_cells(boxes: Boxes, counts: Floats, variance: float) -> Boxes:
 
     An unsplit box gets its cells as children if these are known at least as well as the box, and otherwise their sum,
     as one child. So least squares along the tree (`marginals.box_tree`) weighs them by precision; their parts of ε are
-    those that give their noise. The result says more than was measured in boxes, and has no price.
+    set so that they give their noise. The result says more than was measured in boxes, and has no price.
     """
     tree, scale = BoxTree(boxes), math.sqrt(variance / 2)
     leaves = tree.leaves[np.argsort(tree.starts[tree.leaves])]

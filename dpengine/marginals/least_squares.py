@@ -222,9 +222,9 @@ class LeastSquares:
         """Return the noise in one cell of the estimate of `table`, as a weighted sum of independent draws.
 
         With a column `along` of the table, it is the noise in Σ_k coefficient_k · estimate over the cells k of that
-        column, the others fixed. With `groups`, it is that in the sum over so many cells along each column, such as a
-        cell of a coarser level. By symmetry, the weight of a measured cell depends only on its cell in the column
-        `along` and on the set of other shared columns in which it lies outside the group of the estimated cell.
+        column, the others fixed. With `groups`, it is the noise in a sum over this number of cells along each column,
+        such as a cell of a coarser level. By symmetry, the weight of a measured cell depends only on its cell in the
+        column `along` and on the set of other shared columns in which it lies outside the group of the estimated cell.
         """
         groups = tuple(groups) or (1,) * len(table)
         if len(self.measured) == 1:

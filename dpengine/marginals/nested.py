@@ -53,7 +53,7 @@ def follow(
 ) -> Marginal[np.int64]:
     """Round a table of expected counts so that it keeps the counts that it shares with one of `earlier`.
 
-    This is the one with which it shares most; without any, it keeps the `total`.
+    It follows the earlier table with which it shares most cells; without any, it keeps the `total`.
     """
     clique = expected.columns
     known = [(resolution.shared(clique, each.columns), each) for each in earlier]

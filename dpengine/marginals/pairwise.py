@@ -40,11 +40,11 @@ __all__ = ["Pair", "Pairwise", "fit", "fit_one_table", "refit_pairs"]
 Pair = tuple[str, str]
 Neighbours = Mapping[str, Mapping[str, Floats]]  # tables of pairs, by their first and their second column
 
-TABLE_SWEEPS = 6  # of proportional fitting, for a table of three columns and more
-COMPOSITIONS = 2  # guesses at a pair through a third column: those of the strongest dependence
-MAX_EQUATIONS = 512  # of least squares for a column, one for each cell; with more, margins in merged bins are left out
-MAY_BE_EMPTY = 0.3  # of the rows: a pair that is nearer to independence, noise apart, is not mostly empty
-UNSURE = 2.0  # times the noise of its cells with people: the noise of a mostly empty pair, as evidence of its columns
+TABLE_SWEEPS = 6  # sweeps of proportional fitting for a table of three or more columns
+COMPOSITIONS = 2  # guesses at a pair through a third column, those of the strongest dependence
+MAX_EQUATIONS = 512  # with more cells of a column, its least squares leaves out margins in merged bins
+MAY_BE_EMPTY = 0.3  # a pair nearer to independence than this part of the rows, noise apart, is not mostly empty
+UNSURE = 2.0  # as evidence of its columns, a mostly empty pair has this times the noise of its cells with people
 BY_SIZE = 0.4  # weight of how unequal the counts of a table are, beside a model of its sums
 UNMEASURED = 0.15  # weight of a pair that was composed, beside one that was measured
 

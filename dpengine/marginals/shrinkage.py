@@ -30,7 +30,7 @@ MIN_GUESS = 0.05  # smaller guesses have the spread of this one
 SPARSE = 0.6
 SURER = 10.0  # gain of log-likelihood for which the sparse prior is used: it has ten parameters or so more
 NEARBY = ((0, 1), (1, 0), (1, 1), (0, 3), (3, 0))  # neighbours on either side, along both axes
-PSEUDO_COUNT = 2.0  # times the noise scale, added to the sums of neighbours: few people are little evidence
+PSEUDO_COUNT = 2.0  # in noise scales, added to the sums of neighbours: few people are little evidence
 CLEARER = 1.0  # gain of log-likelihood for which neighbours are used
 AT_ONCE = 2**10  # cells times spreads, on either side of the first: so that small tables take few steps
 

@@ -40,8 +40,8 @@ STEPS = (0.06, 0.2, 0.6)  # mean absolute steps of the level between cells, as f
 HEAPS = (0.03, 0.2)  # fractions of cells that are heaps or gaps, likewise
 JUMPS = 0.02  # fraction of the steps that lead to any level
 ALIKE: Floats = np.array([2.0**k for k in range(-9, -1)])  # mean distance of counts that are alike, of the mean count
-NO_FIT = 2.0  # of log-likelihood: sizes are fitted to the noisy counts, concentrations hardly are
-LESS_USUAL = 2.0  # of log-likelihood, taken from counts that are alike: they are rarer than others (a prior)
+NO_FIT = 2.0  # log-likelihood added for concentrations: unlike sizes, they are hardly fitted to the noisy counts
+LESS_USUAL = 2.0  # log-likelihood taken from counts that are alike, which are rarer than others (a prior)
 
 
 def smooth(noisy: Floats, scale: float, total: float) -> Floats:

@@ -27,7 +27,7 @@ __all__ = ["SparsePrior"]
 # Set on pairs of columns of five public tables at ε = 10 and 20, on which twice or half of any of these, or powers of
 # 0.3 and 0.7, change the mean error by up to 4 %.
 SMALLEST, FACTOR = 0.25, 3.0  # the smallest mean, in noise scales, and the factor between means
-POWER = 0.5  # of the guess
+POWER = 0.5  # means grow with this power of the guess
 ROUNDS = 20  # of expectation maximisation
 MIN_GUESS = 0.05  # smaller guesses have the means of this one
 HALVINGS = 30  # of the interval that holds a posterior median

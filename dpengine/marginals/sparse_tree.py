@@ -29,7 +29,7 @@ from dpengine.marginals.level_tree import LevelTree
 __all__ = ["expected_counts", "given_noisy"]
 
 MIN_LEAVES = 500  # with fewer leaves, their distribution is too uncertain
-MOSTLY = 0.5  # of the leaves are empty
+MOSTLY = 0.5  # leaves are estimated as mostly empty if at least this part of them is
 FAR = 20.0  # in scales of the noise; larger counts are not shrunk
 ROUNDS, FEW_ROUNDS, WORK = 300, 50, 10**8  # of the estimation at most; fewer if rounds × leaves would exceed this
 NEAR = 1e-5  # change of a round after which it ends

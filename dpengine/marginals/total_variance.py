@@ -23,7 +23,7 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["VarianceOfShares", "root_of_tally", "total_variance"]
 
-LEAST_VARIANCE = 1e-9  # of noise that is almost always 0, so that estimates have a precision
+MIN_VARIANCE = 1e-9  # taken for noise that is almost always 0, so that estimates have a precision
 
 
 def total_variance(
@@ -31,8 +31,8 @@ def total_variance(
 ) -> float:
     """Return the variance summed over all cells of `tables`, times their weights.
 
-    It is that of continuous Laplace noise, so that rankings do not depend on ε; or, if `discrete`, of the noise that is
-    drawn, most of which is 0 at large ε.
+    It is the variance of continuous Laplace noise, so that rankings do not depend on ε; or, if `discrete`, of the noise
+    that is drawn, most of which is 0 at large ε.
     """
     variances = tuple(_variance(each) if discrete else float(2 * each.scale**2) for each in allocations)
     if len(allocations) == 1:  # every published cell is a plain sum
@@ -44,7 +44,7 @@ def total_variance(
 
 
 def _variance(allocation: Allocation) -> float:
-    return max(moments.variance(allocation.scale_in_units) / allocation.grain**2, LEAST_VARIANCE)
+    return max(moments.variance(allocation.scale_in_units) / allocation.grain**2, MIN_VARIANCE)
 
 
 def root_of_tally(plan: Plan, of_tally: Plan, measured: Sequence[Allocation]) -> int:

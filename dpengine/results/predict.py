@@ -53,13 +53,18 @@ MAX_SIMULATED_TABLES = 1_600  # of all trials together: with 200 tables, each ta
 def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFrame:
     """Predict the errors of a release of `plan`; no data is needed and nothing is spent.
 
-    Returns one row a published table, then `total`: `table` (column names joined by ` × `), `cells`, `mean_abs_error`
-    and `half_width_95` of `estimate` in each cell, and `total_half_width_95` of the grand total. For each amount a
-    column `mean_…_half_width_95` follows, one for its sum, for each quantile of it `quantile_0.5_…_half_width_95`,
-    averaged over the people of the mock table's cells of declared values; and one for each standard deviation,
-    covariance, correlation and slope, in the cell of the median person, since nothing is known about the smallest
-    cells. With `epsilons`, the same for each of them, after a column `epsilon`. Errors are exact, or simulated under
-    the strategy *adaptive*; `frame.attrs["simulated"]` says which. Raises `PlanError` for an unusable ε.
+    Returns a data frame with a row for each published table, and a last one for the total. Its columns are:
+
+    - `table`: the names of the table's columns, joined by ` × `, or `total`; `cells`: how many it has;
+    - `mean_abs_error`, `half_width_95`: of `estimate` in a cell, in rows or persons;
+    - `total_half_width_95`: of the grand total;
+    - `mean_…_half_width_95`, `sum_…` and `quantile_0.5_…`: of the requested numbers of each amount, in its unit,
+      averaged over the people of the mock table's cells of declared values;
+    - the same of each standard deviation, covariance, correlation and slope, in the cell of the median person, since
+      nothing is known about the smallest cells.
+
+    With `epsilons`, there are these rows for each of them, and a first column `epsilon`. Errors are exact, or simulated
+    under the strategy *adaptive*; `frame.attrs["simulated"]` says which. Raises `PlanError` for an unusable ε.
     """
     import pandas as pd
 

@@ -94,6 +94,14 @@ def pack(release: Stored) -> bytes:
 
 def _pack_measured(measured: Measurements) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the entries of the header, and the arrays, that hold what was measured."""
+    marginals, of_marginals = _pack_marginals(measured)
+    boxes, of_boxes = _pack_boxes(measured)
+    found, of_found = _pack_found(measured)
+    return marginals | boxes | found, of_marginals | of_boxes | of_found
+
+
+def _pack_marginals(measured: Measurements) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the entries and arrays of the marginals, the choices and the audit."""
     header: dict[str, Any] = {}
     header["shares"] = [
         (
@@ -116,6 +124,13 @@ def _pack_measured(measured: Measurements) -> tuple[dict[str, Any], dict[str, Ar
     if (audit := measured.audit) is not None:
         header["audit"] = (audit.tables, str(audit.epsilon), audit.sensitivity, audit.grain)
         arrays["audit_sums"] = audit.sums
+    return header, arrays
+
+
+def _pack_boxes(measured: Measurements) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the entries and arrays of all boxes."""
+    header: dict[str, Any] = {}
+    arrays: dict[str, Array] = {}
     if (boxes := measured.boxes) is not None:
         header["boxes"] = (boxes.columns, boxes.shape, str(boxes.epsilon), boxes.sensitivity)
         arrays |= _arrays_of(boxes, "boxes")
@@ -124,6 +139,13 @@ def _pack_measured(measured: Measurements) -> tuple[dict[str, Any], dict[str, Ar
                                 for each in measured.more_boxes]  # fmt: skip
         for k, each in enumerate(measured.more_boxes):
             arrays |= _arrays_of(each, f"boxes{k}")
+    return header, arrays
+
+
+def _pack_found(measured: Measurements) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the entries and arrays of chosen quantiles and of found cells."""
+    header: dict[str, Any] = {}
+    arrays: dict[str, Array] = {}
     if measured.quantiles:
         shares = [one.share for one in measured.quantiles]
         header["quantiles"] = [

@@ -62,5 +62,9 @@ def in_memory(source: object) -> tuple[list[str], pa.Table] | None:
         if isinstance(source, frames):
             source = from_pandas(source)
         elif hasattr(source, "__arrow_c_stream__") and not (isinstance(source, pa.Table) or is_ibis(source)):
-            source = pa.table(source)  # from polars, DuckDB and others
+            try:
+                stream = pa.RecordBatchReader.from_stream(source)  # from polars, DuckDB and others
+            except pa.ArrowInvalid:  # one column is no table
+                return None
+            source = stream.read_all()
         return plain_arrow(source) if isinstance(source, pa.Table) else None

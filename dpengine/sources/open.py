@@ -73,7 +73,8 @@ def open_table(
         A path (CSV, TSV, also gzipped; Parquet, Excel, ODS, Arrow, Feather; SPSS, Stata, SAS; a DuckDB database); a
         folder or a pattern (``visits/*.parquet``) of Parquet files, or a list of them; a DataFrame of
         pandas or polars; a pyarrow Table, or another object that streams Arrow data, such as a relation of DuckDB; or
-        an Ibis table of any engine, whose rows stay where they are if that engine can count them.
+        an Ibis table of any engine, such as ``ibis.connect("postgresql://…").table("visits")``, whose rows stay where
+        they are if that engine can count them.
     encoding, delimiter
         Of a text file. By default UTF-8, with lines that are no UTF-8 read as Windows-1252, and the delimiter in the
         header line. (Cells may be in double quotes, or in single ones if all names are.) The encoding may also correct
@@ -198,6 +199,9 @@ def _parts(source: object) -> list[parquet.Part]:
         return [(path, ())]
     if path.is_dir() or has_magic(str(source)):
         return parquet.find_parts(source)
+    if "://" in str(source):  # its password must not be repeated
+        raise TableError(_("this is an address, not a path; a table of a database is given by Ibis, such as {example}",
+                           example="ibis.connect(address).table(name)"))  # fmt: skip
     raise TableError(_("there is no file {name!r}", name=path.name))
 
 

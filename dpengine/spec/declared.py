@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
 from difflib import get_close_matches
+from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar
+from inspect import Parameter, Signature
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, FailFast, Field, ValidationError
 from pydantic_core import PydanticKnownError
 
 from dpengine.errors import Fault, PlanError
+from dpengine.exact import exact_text
 from dpengine.translation.catalogue import ENGLISH, _, language, languages, mark, number, plural
 
 if TYPE_CHECKING:
@@ -32,6 +38,7 @@ __all__ = [
     "Texts",
     "Whole",
     "alike",
+    "as_kind",
     "at_most",
     "changed",
     "readable_faults",
@@ -105,15 +112,27 @@ NumberFormat = Literal["1234.5", "1,234.5", "1.234,5"]
 Texts = Annotated[tuple[Annotated[Text, at_most(10_000)], ...], FailFast()]
 
 
-def readable_faults(error: ValidationError, given: Mapping[str, Any] | None = None) -> Iterator[Fault]:
-    """Yield each fault in plain words, with its place in what was given, and after `MAX_FAULTS` how many more."""
+def readable_faults(
+    error: ValidationError, given: Mapping[str, Any] | None = None, model: type[BaseModel] | None = None
+) -> Iterator[Fault]:
+    """Yield each fault in plain words, with its place in what was given, and after `MAX_FAULTS` how many more.
+
+    With the `model` of which `given` were to be the fields, its keys are known: those of Python, such as `first` and
+    not ``from``, unless one of a file was given.
+    """
+    keys = {} if model is None else {field.alias or name: name for name, field in model.model_fields.items()}
+    if any(key != name and key in (given or {}) for key, name in keys.items()):
+        keys = {key: key for key in keys}
     faults = error.errors(include_url=False, include_input=False)
     for fault in faults[:MAX_FAULTS]:
         if fault["type"] == "model_type" and fault["loc"][-1:] == ("Each",):
             continue  # a list of tables reports its own faults; not being an `Each` is none
         steps = [step for step in fault["loc"] if str(step) not in KINDS and "[" not in str(step) and step != "Each"]
         place = tuple(step + 1 if isinstance(step, int) else step[:200] for step in steps)
-        yield Fault(place, _sentence(fault), missing=fault["type"] == "missing", column=_column_at(place, given or {}))
+        if place[:1] and place[0] in keys:
+            place = (keys[str(place[0])], *place[1:])
+        text = _sentence(fault, tuple(keys.values()) if len(place) == 1 else ())
+        yield Fault(place, text, missing=fault["type"] == "missing", column=_column_at(place, given or {}))
     if len(faults) > MAX_FAULTS:
         yield Fault((), _("and {rest} more", rest=number(len(faults) - MAX_FAULTS)))
 
@@ -161,13 +180,11 @@ _EXAMPLES = {
 }
 
 
-def _sentence(fault: ErrorDetails) -> str:
-    """Describe the finding of a validator in the current language."""
+def _sentence(fault: ErrorDetails, keys: Sequence[str]) -> str:
+    """Describe the finding of a validator in the current language; `keys` are those of its place, if known."""
     if fault["type"] == "extra_forbidden":
         kind = next((step for step in fault["loc"][-2:-1] if step in KINDS), None)
-        if meant := alike(str(fault["loc"][-1]), _keys(Declared, kind)):
-            return _("this key is not known here; did you mean {meant!r}?", meant=meant)
-        return _("this key is not known here; check its spelling")
+        return _unknown_key(str(fault["loc"][-1]), keys or ([] if kind is None else _keys(Declared, kind)))
     if fault["type"] == "missing":
         return _(NEEDED)
     if fault["type"] == "tuple_type":
@@ -175,6 +192,8 @@ def _sentence(fault: ErrorDetails) -> str:
     if fault["type"] == "model_type" and (example := _EXAMPLES.get(fault.get("ctx", {}).get("class_name", ""))):
         return _("a name alone does not say enough; write what is publicly known with it, such as {example}",
                  example=example)  # fmt: skip
+    if fault["type"] == "model_type" and fault["loc"][-1:] == ("unit",):
+        return _("this is stated by its parts, such as {example}", example="{id: patient_id, rows: 3}")
     if fault["type"] == "model_attributes_type" and {"columns", "of", "by"} & {*fault["loc"]}:
         return _("a column is declared with its name, its kind and what is known of it, such as {example}",
                  example="{name: smokes, kind: yesno}")  # fmt: skip
@@ -202,6 +221,15 @@ def _sentence(fault: ErrorDetails) -> str:
     return fault["msg"].removeprefix("Value error, ")
 
 
+def _unknown_key(key: str, known: Sequence[str]) -> str:
+    """Describe a key that is none of those `known`; without these, any key of a plan may be meant."""
+    if meant := alike(key, known or _keys(Declared, None)):
+        return _("this key is not known here; did you mean {meant!r}?", meant=meant)
+    if known:
+        return _("this key is not known here; there are {listed}", listed=", ".join(known))
+    return _("this key is not known here; check its spelling")
+
+
 def alike(name: str, names: Collection[str]) -> str | None:
     """Return the one of some names that was most likely meant, if it is another one; no long search is made.
 
@@ -214,12 +242,12 @@ def alike(name: str, names: Collection[str]) -> str | None:
     return next(iter(get_close_matches(name, others, n=1, cutoff=ALIKE)), None)
 
 
-def _keys(model: type[BaseModel], kind: object) -> set[str]:
+def _keys(model: type[BaseModel], kind: object) -> list[str]:
     """Return the keys that a model and those made from it have in a file; with a kind, those of its columns only."""
     fields = model.model_fields
     asked = kind is None or ("kind" in fields and fields["kind"].default == kind)
-    own = {field.alias or name for name, field in fields.items() if asked}
-    return own.union(*(_keys(each, kind) for each in model.__subclasses__()))
+    keys = [field.alias or name for name, field in fields.items() if asked]
+    return [*dict.fromkeys(chain(keys, *(_keys(each, kind) for each in model.__subclasses__())))]
 
 
 def _listed(value: Any) -> Any:
@@ -228,8 +256,34 @@ def _listed(value: Any) -> Any:
     return value if as_list is None or isinstance(value, type) else as_list()
 
 
+def _as_written(value: Any) -> Any:
+    """Return exact numbers and days, also within a tuple or a dictionary, as whole numbers and texts."""
+    if isinstance(value, tuple):
+        return tuple(map(_as_written, value))
+    if isinstance(value, dict):
+        return {name: _as_written(each) for name, each in value.items()}
+    if isinstance(value, Decimal | Fraction):
+        return int(value) if value == int(value) else exact_text(Fraction(value))
+    return value.isoformat() if isinstance(value, date) else value
+
+
+class _Signature:
+    """The signature of a declared class in help and notebooks.
+
+    That of the library shows validators among the types, and where the key of a file is ``to``, not the name in Python.
+    """
+
+    def __get__(self, _instance: object, model: type[BaseModel]) -> Signature:
+        types = get_type_hints(model)
+        return Signature([
+            Parameter(name, Parameter.KEYWORD_ONLY, annotation=types[name],
+                      default=Parameter.empty if field.is_required() else field.default)
+            for name, field in model.model_fields.items()
+        ])  # fmt: skip
+
+
 class Declared(BaseModel):
-    """A frozen value, checked on construction.
+    """A frozen value, checked on construction, which is shown by what differs from the defaults.
 
     Raises `PlanError` with every fault found. A class that accepts more types than it stores lists them in an
     `__init__` for type checkers; at run time there is only this one.
@@ -239,16 +293,37 @@ class Declared(BaseModel):
 
     if not TYPE_CHECKING:
 
-        def __init__(self, /, **fields: Any) -> None:
+        def __init__(self, /, *unnamed: Any, **fields: Any) -> None:
+            if unnamed:
+                names = ", ".join(type(self).model_fields)
+                raise TypeError(f"{type(self).__name__} takes named arguments only: {names}")
             fields = {name: _listed(value) for name, value in fields.items()}
             try:
                 self.__pydantic_validator__.validate_python(fields, self_instance=self)
             except ValidationError as error:
-                raise PlanError(readable_faults(error, fields)) from None
+                raise PlanError(readable_faults(error, fields, type(self))) from None
 
         # Marks __init__ as equal to the library's own, so that a nested value reports its faults
         # with the path to it (plan → column 3 → edges) instead of stopping at the first.
         __init__.__pydantic_base_init__ = True
+
+        # A model of the library yields its fields, so one column in place of a list of columns would be taken for a
+        # list: of texts, each with a fault of its own.
+        __iter__ = None
+
+        @classmethod
+        def __pydantic_init_subclass__(cls, **_more: Any) -> None:
+            cls.__signature__ = _Signature()
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Yield the fields that differ from their defaults, with numbers and days as a person writes them."""
+        fields = type(self).model_fields
+        for name, value in super().__repr_args__():
+            if name not in fields or value != fields[name].default:
+                yield name, _as_written(value)
+
+    def __str__(self) -> str:
+        return repr(self)
 
     # Fields from which nothing follows that an instance remembers (its cached properties)
     apart: ClassVar[frozenset[str]] = frozenset()
@@ -265,8 +340,13 @@ class Declared(BaseModel):
 
 def changed(value: Value, **changes: Any) -> Value:
     """Return a copy with changed fields, which are not checked, and nothing that followed from the old ones."""
-    kind: Any = type(value)
-    made: Value = kind.model_construct(**{name: getattr(value, name) for name in kind.model_fields} | changes)
+    return as_kind(type(value), value, **changes)
+
+
+def as_kind(kind: type[Value], value: Declared, **changes: Any) -> Value:
+    """Return a value of another class with the fields of this one, or with changed ones, which are not checked."""
+    construct: Any = kind.model_construct
+    made: Value = construct(**{name: getattr(value, name) for name in type(value).model_fields} | changes)
     return made
 
 

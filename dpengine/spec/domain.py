@@ -61,7 +61,7 @@ Column = Annotated[Number | Category | YesNo | Date | Time | Amount, Field(discr
 
 
 def plan_entry(column: Column) -> dict[str, Any]:
-    """Return a column as a plan file declares it, with plain values for YAML or JSON.
+    """Return a column as a plan file declares it, with plain values for YAML; bin edges are decimals.
 
     >>> plan_entry(YesNo(name="smokes", other=False))
     {'name': 'smokes', 'kind': 'yesno', 'other': False, 'source': 'typed'}

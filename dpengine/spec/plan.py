@@ -209,7 +209,7 @@ class Plan(WithAmounts, WithTallies, WithParts, WithSummedLevels, Declared):
         return tuple(name for name in self.released if not isinstance(self._by_name[name], Amount))
 
     def column(self, name: str) -> Column:
-        """Return the column of this name."""
+        """Return the column of this name, or, such as `county@region`, of this name at a level. Raises KeyError."""
         return self._by_name[name]
 
     def shape(self, table: Columns) -> tuple[int, ...]:
@@ -275,7 +275,7 @@ class Plan(WithAmounts, WithTallies, WithParts, WithSummedLevels, Declared):
         return hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for YAML or JSON, in the order in which a person would write them."""
+        """Return plain values for YAML, in the order in which a person would write them; bin edges are decimals."""
         plain = self.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"columns"})
         plain["columns"] = [plan_entry(column) for column in self.columns]
         ordered = {name: plain[name] for name in type(self).model_fields if name in plain}

@@ -68,15 +68,16 @@ Weight = Annotated[Decimal, BeforeValidator(_read_weight), PlainSerializer(lambd
 class PublishedTable(Declared):
     """A table with further fields beside its columns.
 
-    With `ranges`, it is published for sums over intervals of its columns, such as all ages up to 40. With `mean` or
-    `sum`, it has the means or sums of these amounts too, in each cell; with `quantiles`, those of the amounts that are
-    named there, at the given parts of the people: the median is at 0.5; with `standard_deviation`, those of these
-    amounts, of the people and not of a sample. With `covariance` or `correlation` of pairs of
-    amounts, or the `slope` of one on another, it has these. With `distinct`, it counts each person at most once in each
-    of its cells, and in at most `cells_per_person` of them: see `spec.tallies`.
-
-    A table of `weight` 3 is three times as important as one of weight 1: where ε is divided, the variance of its cells
-    counts three times (`measure.allocation`).
+    - `ranges`: it is published for sums over intervals of its columns, such as all ages up to 40.
+    - `mean`, `sum`: the amounts whose means or sums it has in each cell.
+    - `quantiles`: for each of some amounts, the parts of the people at which quantiles are published, such as 0.5 for
+      the median.
+    - `standard_deviation`: amounts whose standard deviations it has, of the people and not of a sample.
+    - `covariance`, `correlation`: pairs of amounts that it has these of; `slope`: of one amount on another.
+    - `weight`: a table of weight 3 is three times as important as one of weight 1: where ε is divided, the variance of
+      its cells counts three times (`measure.allocation`).
+    - `distinct`: it counts each person at most once in each of its cells, and in at most `cells_per_person` of them
+      (`spec.tallies`).
     """
 
     columns: Names

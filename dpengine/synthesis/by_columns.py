@@ -34,15 +34,15 @@ __all__ = ["alone", "by_columns", "fits", "given"]
 
 BATCHES, LARGE_BATCH = 96, 1024  # batches of a pass; if there are more, each has about `LARGE_BATCH` rows
 POWER, LIMIT = 0.8, 2.0  # at the end, the weight of an error in a cell of m people is (1 + m)^−POWER, up to a limit
-BELOW_MEAN = 1 / 6  # of a person: how far the median of a Poisson variable is below its mean, about
+BELOW_MEAN = 1 / 6  # the median of a Poisson variable is about this far below its mean
 # The passes at the end (`_move_worst`) were set on seven public tables of 1,800 to 200,000 people.
-WORST = 0.2  # of the rows: those that may get other values of a column in a pass, at most
-WORST_PASSES, WORST_BATCHES = 6, 8  # passes, at most; batches of a pass, at least
+WORST = 0.2  # at most this part of the rows may get another value of a column in a pass
+WORST_PASSES, WORST_BATCHES = 6, 8  # at most this many passes, with at least this many batches each
 MAX_ROWS = 2**18  # with more rows, pairs that are known almost exactly would suffer, unless larger tables are too
-MAX_LOOKED, ENOUGH_LOOKED = 2**27, 2**25  # rows × tables: for which there is a pass; and in all passes, about
-MAX_PRICES, MORE_PRICES = 2**24, 2**26  # prices of a column in each of several passes; and in a single one
+MAX_LOOKED, ENOUGH_LOOKED = 2**27, 2**25  # rows × tables, up to which there is a pass; and about that of all passes
+MAX_PRICES, MORE_PRICES = 2**24, 2**26  # prices of a column in each of several passes; and in a single pass
 MAX_PLACES = 2**25  # rows times tables of the last column: 128 MB
-MAX_CELLS = 2**26  # of all tables of three columns; they are held for two columns at a time
+MAX_CELLS = 2**26  # cells of all tables of three columns; they are held for two columns at a time
 
 
 class _Effort(NamedTuple):
@@ -64,7 +64,7 @@ THOROUGH = _Effort(passes=8, near=0.6, enough=0.005, pairs=20.0)  # if they do n
 
 
 class _Target(NamedTuple):
-    """The expected tables of a column with one and two earlier ones, a line for each of their cells (a context).
+    """The expected tables of a column with one and two earlier columns, whose cells are the contexts: a row for each.
 
     The contexts of all `tables` are numbered in one sequence; those of each begin at its entry of `starts`.
     """

@@ -32,15 +32,15 @@ __all__ = ["by_tables", "followed", "most_people"]
 
 # Set on every third of 200 random plans for tables of the bank (`benchmarks/mixed_tables.py`, other draws).
 POWER, LIMIT = 0.8, 2.0  # the weight of an error in a cell of m people is (1 + m)^−POWER, up to a limit
-SPARSE = 15  # cells for each row, beyond which a table in whole numbers is mostly noise, and no beginning
-FIRST_PASSES, FIRST_BATCHES = 3, 32  # over a new column
-PASSES, BATCHES, SMALL_BATCH = 12, 16, 64  # over all columns, at most; batches of a pass; rows of a batch, at least
-ENOUGH = 0.002  # of the rows: a pass that changes fewer values is the last
-MOST_PRICES, LEAST_PART = 2**25, 0.1  # looked at in a pass, by which fewer rows are tried; part of the rows, at least
+SPARSE = 15  # rows do not begin with a table of more cells than this for each row: in whole numbers it is mostly noise
+FIRST_PASSES, FIRST_BATCHES = 3, 32  # passes over a new column, and batches of a pass
+PASSES, BATCHES, MIN_BATCH = 12, 16, 64  # at most this many passes over all columns; batches of a pass; rows of a batch
+ENOUGH = 0.002  # a pass that changes fewer values than this fraction of the rows is the last
+MAX_PRICES, MIN_PART = 2**25, 0.1  # a pass looks at this many prices, and so at fewer rows; but at this part of them
 AT_ONCE = 2**15  # rows whose cells are held at once
-MANY_COLUMNS = 20  # of a model: with more columns, rows follow its pairs and nothing else, which is quicker
+MANY_COLUMNS = 20  # with more columns in a model, rows follow its pairs and nothing else, which is quicker
 MAX_PLACES = 2**20  # rows × columns; with more people, rows stand for several of them
-ROUNDS, LEAVING = 6, 2**15  # rounds in which people leave such rows, and how many leave, at most
+ROUNDS, LEAVING = 6, 2**15  # people leave such rows in this many rounds, at most `LEAVING` in each
 
 
 def most_people(model: Pairwise) -> int:
@@ -67,7 +67,7 @@ def followed(model: Pairwise, tables: Sequence[Columns]) -> list[Columns]:
 
 
 def _has_all(tables: Sequence[Columns], columns: int) -> bool:
-    """Return whether `tables` are all pairs of so many columns, or all sets of three."""
+    """Return whether `tables` are all pairs, or all sets of three, of this number of `columns`."""
     size = max(2, max(map(len, tables), default=2))
     within = {some for table in tables for some in combinations(sorted(table), size)}
     return size <= 3 and len(within) == math.comb(columns, size)
@@ -144,7 +144,7 @@ def _move_worst(model: Pairwise, places: Codes, tables: Sequence[Columns], near:
     rows, shape = places.shape[1], [counts.size for counts in model.one.values()]
     having = [sum(name in table for table in tables) for name in model.one]
     looked = rows * sum(size * number for size, number in zip(shape, having, strict=True))
-    count = math.ceil(rows * min(1.0, max(LEAST_PART, MOST_PRICES / looked)))
+    count = math.ceil(rows * min(1.0, max(MIN_PART, MAX_PRICES / looked)))
     for salt in range(PASSES):
         excess = near.prices_by_column(places) if count < rows else None
         changed = 0
@@ -184,7 +184,7 @@ def _excess(
 
 def _move(column: int, places: Codes, shape: Sequence[int], some: Ints, batches: int, near: Tables) -> int:
     """Change the values of a column in some rows, a batch at once, and return how many are other ones."""
-    changed, number = 0, max(1, min(some.size // SMALL_BATCH, batches))
+    changed, number = 0, max(1, min(some.size // MIN_BATCH, batches))
     for part in np.array_split(some, -(-some.size // AT_ONCE)):
         each = np.array_split(part, max(1, number * part.size // some.size))
         changed += move_in_batches(column, places, shape, near, each)

@@ -49,14 +49,14 @@ __all__ = [
 Codes = npt.NDArray[np.int32]
 Reals = npt.NDArray[np.float32]
 
-BATCHES = 128  # of rows in a pass, at most
+BATCHES = 128  # at most this many batches of rows in a pass
 # A batch has at least `SMALL_BATCH` rows, since smaller ones take as long. Few rows make `SMALL_BATCHES` batches, of at
 # least `TINY_BATCH` rows.
 SMALL_BATCH, SMALL_BATCHES, TINY_BATCH = 256, 16, 64
 NO_LIMIT = np.float32(np.inf)
 TRIED_AT_ONCE = 0.5  # fraction of the helpful changes of a batch that are tried at once
-SETTLED_AT_ONCE = 16  # rows
-WIDE = 32  # values of a column: `sums` adds longer lines one after the other, since a copy of all takes longer to write
+SETTLED_AT_ONCE = 16  # rows that `settle` moves at once
+WIDE = 32  # with more values of a column, `sums` adds line after line, since a copy of all takes longer to write
 
 
 class Falloff(NamedTuple):
@@ -72,12 +72,12 @@ class Falloff(NamedTuple):
 class Effort(NamedTuple):
     """The effort spent on repairing rows."""
 
-    passes: int  # over the rows, at most
-    limit: float = np.inf  # of weight · error in a cell, beyond which the objective grows in proportion to the error
-    batches: int = BATCHES  # of a pass
+    passes: int  # at most this many passes over the rows
+    limit: float = np.inf  # beyond this weight · error of a cell, the objective grows in proportion to the error
+    batches: int = BATCHES  # batches of a pass
     part: float = 1.0  # fraction of the rows that a pass tries: those in the cells with the largest excess
     at_least: float = -np.inf  # a row gets another value only if leaving the old one gains more by itself
-    enough: float = 0.03  # fraction of the remaining objective: a pass that gains less is the last
+    enough: float = 0.03  # a pass that gains less than this fraction of the remaining objective is the last
 
 
 def cell_weights_of(expected: Floats, falloff: Falloff) -> Reals:
@@ -199,7 +199,7 @@ def _objective(excess: Reals, cell_weights: Reals, limit: float) -> float:
 
 
 def _batch_size(rows: int, batches: int) -> int:
-    """Return how many of some rows to move at once, so that there are up to so many batches.
+    """Return the size of a batch of `rows` that are moved at once, so that there are up to this number of `batches`.
 
     >>> [_batch_size(rows, 128) for rows in (500, 2_000, 20_000, 64_000)]
     [64, 125, 256, 500]

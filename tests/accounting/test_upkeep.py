@@ -25,12 +25,7 @@ from tests.charges import charge
 from tests.conftest import empty_schema
 from tests.plans import survey
 
-
-@pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A state folder of this test's own."""
-    monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(tmp_path / "state"))
-    return tmp_path / "state"
+pytestmark = pytest.mark.usefixtures("state")
 
 
 def filled(url: str) -> Ledger:

@@ -25,13 +25,6 @@ from tests.conftest import empty_schema
 from tests.test_cli import run
 
 
-@pytest.fixture
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A state folder of this test's own."""
-    monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(tmp_path / "state"))
-    return tmp_path / "state"
-
-
 def remove(url: str) -> None:
     """Take away a ledger as a lost disk or an emptied database does."""
     if url.startswith("sqlite"):

@@ -24,15 +24,10 @@ from dpengine.results.preview import preview
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from tests import serving
-from tests.plans import CLINIC, PAIRS, letters_plan
+from tests.plans import PAIRS, letters_plan
 
 pytestmark = pytest.mark.usefixtures("plotly_in_reports")
 HOSTILE = "</script><script>document.title = 'run'</script><img src=x onerror=\"document.title='run'\">{{ 7 * 7 }}"
-
-
-@pytest.fixture(scope="module")
-def result() -> Result:
-    return preview(Plan.loads(CLINIC))
 
 
 @pytest.fixture(scope="module")

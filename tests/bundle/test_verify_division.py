@@ -12,12 +12,9 @@ from dpengine.errors import ReleaseError
 from dpengine.marginals import division
 from dpengine.release import release
 from dpengine.spec.plan import Plan
+from tests.bundle.test_verify_shares import AGE, PLACE, SEX, WARD
 
-SEX = {"name": "sex", "kind": "category", "values": ["f", "m"]}
-WARD = {"name": "ward", "kind": "category", "values": [f"w{k}" for k in range(20)]}
-AGE = {"name": "age", "kind": "number", "edges": [*range(0, 100, 10)]}
 PAY = {"name": "pay", "kind": "amount", "knots": [*range(0, 101, 10)]}
-PLACE = {"name": "place", "kind": "category", "values": {"n": ["n1", "n2"], "s": ["s1"]}, "levels": ["state", "town"]}
 ROWS = pd.DataFrame({
     "who": [*range(150)] * 2, "sex": ["f", "m", "m"] * 100, "ward": ["w1", "w2"] * 150, "age": [5, 25, 65] * 100,
     "pay": [3, 99, 50] * 100, "place": ["n1", "n2", "s1"] * 100,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -30,6 +29,7 @@ from dpengine.measure.summed_strategy import Summed
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.result import Result
 from tests.bundles import faults_of, manifest_in, members_of, zipped
+from tests.measure.test_box_strategy import counted
 
 PLACE = {"name": "place", "kind": "category", "levels": ["land", "place"], "other": False, "missing": False,
          "values": {f"l{k}": [f"p{k}{j}" for j in range(2 + k)] for k in range(4)}}  # fmt: skip
@@ -79,10 +79,6 @@ def plan_of(name: str, epsilon: str = "1/3") -> Plan:
     return Plan(
         dataset="d", epsilon=epsilon, rows_about=3000, columns=columns, tables=TABLES[name], strategy="adaptive"
     )
-
-
-def counted(plan: Plan) -> Callable[[Any], list[Ints]]:
-    return lambda marginals: [mock_counts(plan, each) for each in marginals]
 
 
 def row(**values: Any) -> pd.DataFrame:

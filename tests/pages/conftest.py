@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
@@ -10,7 +11,16 @@ from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import app_test, local_script_runner
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner, require_widgets_deltas
 
+from dpengine.accounting.ledger import Ledger
 from pages.parts.visit import background_read
+
+
+@pytest.fixture
+def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ledger:
+    """A ledger of this test's own, which the page uses."""
+    url = f"sqlite:///{tmp_path}/ledger.db"
+    monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", url)
+    return Ledger(url)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from fractions import Fraction
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -24,13 +23,6 @@ from pages.parts.shared.entries_table import content
 from pages.parts.shared.typed_numbers import with_point
 from pages.parts.visit.plan.plan_form import to_plan
 from tests.pages.visits import texts, visit, visit_of
-
-
-@pytest.fixture
-def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ledger:
-    url = f"sqlite:///{tmp_path}/ledger.db"
-    monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", url)
-    return Ledger(url)
 
 
 def page(sample: str = "rand") -> AppTest:

@@ -33,13 +33,6 @@ from tests.pages.visits import metrics, texts, visit, visit_of
 ONE, OTHER = b"\x01" * 32, b"\x02" * 32
 
 
-@pytest.fixture
-def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ledger:
-    url = f"sqlite:///{tmp_path}/ledger.db"
-    monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", url)
-    return Ledger(url)
-
-
 def spend(book: Ledger, number: int, *, dataset: str = "clinic", data: bytes = ONE, epsilon: str = "0.5") -> str:
     release_id = f"{number:032x}"
     created = f"2026-11-{number:02}T09:30:00+00:00"

@@ -28,6 +28,7 @@ from dpengine.errors import TableError
 from dpengine.sources.open import open_table
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Plan, Unit
+from tests.counting.encoding.test_local_sql import plan_of
 from tests.ibis_tables import TOLERATED
 
 pytestmark = TOLERATED
@@ -291,10 +292,6 @@ def mixed(arrays):
         members.append(pa.concat_arrays([before, array, after]))
         start += len(array)
     return pa.StructArray.from_arrays(members, [f"cell_{k}" for k in range(len(members))])
-
-
-def plan_of(column):
-    return Plan(dataset="d", epsilon="1", columns=[{"name": "x", **column}], tables=[["x"]])
 
 
 @pytest.mark.by_day(6)

@@ -414,6 +414,18 @@ def test_a_full_disk_is_not_reported_as_a_damaged_file(tmp_path, monkeypatch, sc
     assert list(scratch.iterdir()) == []
 
 
+@pytest.mark.parametrize("column", [pd.Series([CANARY], name="a"), pa.chunked_array([[CANARY]])])
+def test_one_column_is_no_table(column):
+    with pytest.raises(TableError, match="a table is given as a path or paths, a DataFrame"):
+        open_table(column)
+
+
+def test_the_address_of_a_database_is_no_path_and_its_password_is_not_repeated():
+    with pytest.raises(TableError, match=r"such as ibis\.connect\(address\)\.table\(name\)") as caught:
+        open_table(f"postgresql://reader:{CANARY}@db.example.org/{CANARY}")
+    assert CANARY not in str(caught.value)
+
+
 def test_a_blank_path_is_no_folder():
     for source in ("", " ", [""]):
         with pytest.raises(TableError, match="blank"):

@@ -60,12 +60,17 @@ def test_each_lists_all_tables_of_that_many_columns(each: int) -> None:
         ("kind: date", "kind: dat", r"columns → 3 \(visit\): kind must be one of number, category, yesno, date"),
         ("[age, region]", "[age, regoin]", "there is no column 'regoin' under 'columns'; did you mean 'region'"),
         ("[age, region]\n", "{columns: age}\n", "this must be a list, such as"),
-        ("by: quarter", "by: quarter, value: [a]", "value: this key is not known here; check"),  # no values in a date
+        (
+            "by: quarter",
+            "by: quarter, value: [a]",
+            "value: this key is not known here; there are name",
+        ),  # no values in a date
         ("edges:", "bins:", "list bins that you know under edges"),
         ("[age, region]", "[age, age]", "named twice"),
         ("[region, visit]", "[region, age]", "listed twice"),
         ("name: region", "name: age", "declared 2 times"),
         ("rows: 1", "rows: 3", "needs 'id'"),
+        ("{rows: 1}", "3", r"unit: this is stated by its parts, such as \{id: patient_id, rows: 3\}"),
         ("rows: 1", "rows: 0", "greater than or equal to 1"),
         ("rows: 1", "rows: 1, id: age", "cannot be published"),
         ("dataset: clinic-2026", "dataset: ' '", "name the dataset"),

@@ -67,3 +67,16 @@ def test_a_constructor_needs_the_fields_that_have_no_default(name: str) -> None:
 def test_a_person_at_a_prompt_sees_the_fields_too() -> None:
     shown = inspect.signature(plan.Plan).parameters
     assert set(shown) == set(plan.Plan.model_fields)
+
+
+@pytest.mark.parametrize("name", sorted(constructors()))
+def test_help_shows_the_names_of_python_and_types_without_what_checks_them(name: str) -> None:
+    declared = constructors()[name][0]
+    shown = inspect.signature(declared)
+    assert list(shown.parameters) == list(declared.model_fields)
+    assert not any(odd in str(shown) for odd in ("Annotated", "function", "Undefined"))
+
+
+def test_an_argument_without_its_name_is_answered_with_the_names() -> None:
+    with pytest.raises(TypeError, match="Unit takes named arguments only: rows, id"):
+        plan.Unit("patient", 3)  # type: ignore[misc]

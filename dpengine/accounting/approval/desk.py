@@ -71,7 +71,7 @@ class Approvals:
             hash_chain.reseal(connection, self._secret)
 
     def needed(self, dataset: str, fingerprint: bytes | None = None, alike: Collection[Resemblance] = ()) -> bool:
-        """Return whether a charge to `dataset` needs approval, by its own rule or that of one that shares its data."""
+        """Return whether charging `dataset` needs approval, by its rule or that of a dataset with the same data."""
         return records.is_needed(self._read(), dataset, fingerprint, alike)
 
     def send(self, plan: Plan, by: Actor, note: str = "", *, other_people: bool = False) -> Request:

@@ -49,10 +49,10 @@ class CrossCheck:
     rows; estimates by least squares must agree with each other too, but across levels only if each level was measured
     with all other columns. If all are those of one model or of one tree of boxes, their totals must agree.
     `half_widths` of tables, each one number or one for each cell, follow from the measurements. `of_model` are the
-    tables whose intervals lie around their estimates though these are no least squares, and `of_boxes` those whose
-    estimates are near their intervals. `stated` are half-widths of tables for which they do not follow from the
-    measurements: intervals must be as wide as these say; those `of_model` exactly so if they are `exact`. `widths` are
-    those of sums and means, as far as they are known, and `bounds` the least ones of a model's tables.
+    tables of a model, whose intervals lie around their estimates, and `of_boxes` the tables of boxes, whose estimates
+    are near their intervals. `stated` are the half-widths of tables for which they do not follow from the measurements:
+    intervals must be as wide as these say; in tables `of_model` exactly so if they are `exact`. `widths` are
+    the known half-widths of sums and means, and `bounds` the least half-widths of a model's tables.
     """
 
     def __init__(

@@ -33,8 +33,8 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["wrong_division", "wrong_parts"]
 
-OF_A_SEARCH = 0.05  # of a share: how far from where moving ε gains nothing; searches end within 0.01 (21,000 plans)
-ROUNDED = 0.002  # of the share of a tally
+OF_A_SEARCH = 0.05  # part by which a share may be off the optimum; searches end within 0.01 (21,000 plans)
+ROUNDED = 0.002  # part by which the share of a tally may be off, since it is rounded
 _NOT_LEAST = "manifest.json: ε is not divided among {tables} so that the error is least"
 
 Shares = dict[tuple[int, frozenset[str]], Fraction]
@@ -124,7 +124,7 @@ def _divided(plan: Plan, measured: Sequence[Allocation], epsilon: Fraction) -> l
 
 
 def _is_optimal(plan: Plan, tables: Sequence[Columns], spent: Sequence[Fraction]) -> bool:
-    """Return whether moving ε between measured `tables`, with so much `spent` on each, gains next to nothing.
+    """Return whether moving ε between measured `tables`, given the ε `spent` on each, gains next to nothing.
 
     The variance V is of degree −2 in the shares, so where it is least for a given sum, e·∂V/∂e = −2·V·e for each share
     e of this sum.
@@ -139,7 +139,7 @@ def _is_optimal(plan: Plan, tables: Sequence[Columns], spent: Sequence[Fraction]
 
 
 def _wrong_levels(plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:
-    """Check that levels have thousandths of their ε, none of which is better moved from one level to another."""
+    """Check that levels have thousandths of their ε, and that moving one to another level would not help."""
     of_level = {each.columns: each.epsilon for each in of_counts(plan, whole)}
     total = sum(of_level.values(), Fraction(0))
     parts = [PARTS * of_level.get(columns, Fraction(0)) / total for columns in measured_at(plan)]

@@ -34,7 +34,7 @@ __all__ = ["OWN_NOISE_SINCE", "ModelBounds", "StatedError", "half_width", "wrong
 
 # In files of earlier versions, half-widths of a measured table of three columns or more are those of a model.
 OWN_NOISE_SINCE = 8
-ROUNDING = 5e-4  # of an estimate of a model, which has 3 decimals: the fitted total is that of what is not rounded
+ROUNDING = 5e-4  # of a model's estimates, which have 3 decimals; the total was fitted before they were rounded
 SLACK = 4 * ROUNDING
 NEARLY = 0.99  # of numbers that follow from estimates before they are rounded
 STATED = 0.95  # the part of the cells that a table's half-width holds for
@@ -130,8 +130,8 @@ def wrong_intervals(
 ) -> Iterator[str]:
     """Yield what is wrong with intervals that lie around their estimates.
 
-    `half_width`, and the `narrowest` and the `widest` half-widths of cells, are None if they are not known. The order
-    statistic of the bounds bounds that of the half-widths.
+    `half_width`, and the `narrowest` and the `widest` half-widths of cells, are None if they are not known. A bound
+    on each cell also bounds the half-width that holds for `STATED` of the cells.
     """
     if estimate.ndim and (estimate < 0).any():  # the total is unbiased
         yield _("an estimate is negative")

@@ -1,7 +1,7 @@
-"""Check the sentence that says why a release was measured as it was: it is one of those that versions write.
+"""Check the sentence that says why a release was measured as it was: it must be one that some version writes.
 
-Of the numbers in it, that of rows is the plan's, if the plan states one, and there are no more tables than the plan
-has. How much noise there would be is not checked. It is always in English, whatever the language of the plan.
+The number of rows in it must be the plan's, if the plan states one, and the number of tables at most the plan's. The
+amount of noise in it is not checked. The sentence is in English, whatever the language of the plan.
 """
 
 from __future__ import annotations

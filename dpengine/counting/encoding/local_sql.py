@@ -207,7 +207,7 @@ def _both_texts(index: str, family: Family) -> tuple[dict[str, str], str]:
 
 
 def _unless_missing(column: Column | Grid, raw: str, form: str, family: Family, by_raw: str, by_form: str = "") -> str:
-    """Write the code of a text: missing; else by the branches `by_raw`; else missing if blank; else by `by_form`."""
+    """Write the code of a text, decided in turn by missing markers, the branches `by_raw`, blanks and `by_form`."""
     blank = f" OR lower({form}) = 'nan'" if isinstance(column, Number | Grid) else ""
     forms = [normalised(text, family) for text in column.missing_as]
     return (

@@ -158,7 +158,7 @@ def _read_iso_by_clock(
 
 
 def _offset(text: str, dialect: Dialect) -> str:
-    """Write the branch of a CASE that gives the offset in a time, such as +0100; there is none of Z."""
+    """Write the branch of a CASE that gives the offset in a time, such as +0100; a `Z` needs no branch."""
     zone = dialect.extract.format(x=text, p=dialect.literal("([+-][0-9]{2}:?[0-9]{0,2})$"))
     # Without this check, the pattern of a zone could match the last digits of the day.
     zoned = matches(text, ".{10}[T ][0-9:.]+[+-][0-9:]+", dialect)

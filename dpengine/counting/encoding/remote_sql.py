@@ -103,7 +103,7 @@ def _is_missing(column: Column, raw: str, form: str, dialect: Dialect) -> str:
 
 
 def _numeral(column: Number | Amount, text: str, tag: str, dialect: Dialect) -> tuple[dict[str, str], ...]:
-    """Return layers of which the last is the 64-bit number that a text names, as the column's numbers are written."""
+    """Return layers, the last with the 64-bit number in a text, which is written in the column's format."""
     texts, layers = [text], []
     if column.affixes:
         layers = [{f"bare_{tag}": without_affixes(text, column.affixes, dialect)}]

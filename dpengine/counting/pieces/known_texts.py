@@ -1,7 +1,7 @@
 """Results that are computed once for each distinct text of a column, and looked up by its rows.
 
-Texts as declared and plain numerals are encoded here, and the SQL of `encoding.local_sql` encodes all others: where
-there are none, the engine need not start.
+Texts as declared and plain numerals are encoded here; the SQL of `encoding.local_sql` encodes all others. Without such
+others, the engine need not start.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 
 Encode = Callable[[BatchCoding, int, Any], Codes]  # the codes of texts of a column, by SQL, given its place
 
-_FEW, _ROWS_OF_EACH = 64, 8  # different texts, or one in so many rows
+_FEW, _ROWS_OF_EACH = 64, 8  # a column has few texts if there are at most `_FEW`, or `_ROWS_OF_EACH` rows for each
 _MAX_KNOWN = 1 << 16  # texts of a column whose results are kept
 _MAX_RECENT = 4  # lists of texts: one for each thread of a scan
 _NAN = ["nan", "NaN"]  # as programs write it: missing

@@ -30,7 +30,7 @@ from dpengine.spec.domain import Column
 __all__ = ["pieces_of"]
 
 _MIN_GROUP = 1 << 14  # rows of a group, on average: each group has its own dictionaries
-_MIN_GROUPS, _PARTS = 8, 16  # of a file that is counted in parts
+_MIN_GROUPS, _PARTS = 8, 16  # with this many row groups, a file is counted in parts; and how many parts
 
 
 def pieces_of(

@@ -8,7 +8,7 @@ method `__arrow_c_stream__` of Arrow's PyCapsule interface. None of these librar
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-__all__ = ["PublishedTables"]
+__all__ = ["PublishedTables", "no_table"]
 
 MAX_KEPT = 100_000  # cells of a table that is kept once made
 
@@ -49,10 +49,14 @@ class PublishedTables(ABC):
     def cells(self, table: Columns) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of a published table, one entry a cell of the declared cross-product in declared order.
 
-        A label for each column; `count` (whole, never negative, agrees with every other table); `estimate` (unbiased,
-        may be negative or fractional; in an adaptive release the expected count of its model); `low` and `high`, which
-        hold the true count with a probability of 95 % at least (in an adaptive release, as its audit of cells of that
-        size says).
+        - The label of each of its columns;
+        - `count`: whole, never negative, and in agreement with every other table;
+        - `estimate`: unbiased, so it may be negative or fractional; in an adaptive release the expected count of its
+          model;
+        - `low`, `high`: they hold the true count with a probability of 95 % at least; in an adaptive release, as its
+          audit of cells of that size says;
+        - `known_pay` and so on, if the amount `pay` may be missing: the people with a value;
+        - the statistics that were asked for, such as `mean_pay`, each with its `_low` and `_high`.
         """
         plan = self.plan
         names = number_columns(plan, table)
@@ -104,6 +108,11 @@ class PublishedTables(ABC):
             return release_html.render(self)
 
 
+def no_table(table: object, names: Iterable[Columns]) -> KeyError:
+    """Return the error for a table that is not published, which names those that are."""
+    return KeyError(f"{table!r}: tables are named by tuples of columns: {some_of(map(repr, names))}")
+
+
 class _Tables(Mapping[Columns, Made]):
     """All published tables, each made on demand, since together they may not fit into memory."""
 
@@ -115,7 +124,7 @@ class _Tables(Mapping[Columns, Made]):
 
     def __getitem__(self, table: Columns) -> Made:
         if table not in self._names:
-            raise KeyError(f"{table!r}: tables are named by tuples of columns: {some_of(map(repr, self._names))}")
+            raise no_table(table, self._names)
         if table in self._kept:
             return self._kept[table]
         made = self._make(table)

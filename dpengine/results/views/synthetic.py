@@ -18,8 +18,8 @@ from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values, resample
 from dpengine.synthesis.amount_values import AmountValues
 from dpengine.synthesis.blocks import blocks
+from dpengine.synthesis.csv_lines import is_spread, lines
 from dpengine.synthesis.generate_rows import WholeCounts
-from dpengine.synthesis.lines import is_spread, lines
 from dpengine.translation.catalogue import _, number
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -112,7 +113,7 @@ def open_parts(connection: Any, folder: Path, parts: Sequence[Part]) -> tuple[li
     check_names(names)
     if len({name.lower() for name in names}) < len(names):
         raise TableError(_("columns of many files are matched by name, and two differ in capitals alone; rename one"))
-    alike: dict[object, tuple[pa.Schema, list[tuple[Path, str]]]] = {}  # files with the same types: paths and links
+    alike: dict[object, _Alike] = {}
     for number, (path, values) in enumerate(parts, 1):
         schema, size = _schema(path)
         if set(schema.names) - set(keys) != set(file_columns) or [key for key, _ in values] != keys:
@@ -130,32 +131,45 @@ def open_parts(connection: Any, folder: Path, parts: Sequence[Part]) -> tuple[li
             *(f"c{i}={quote(value, safe='')}" for i, (_, value) in enumerate(values, len(file_columns)))
         )
         place.mkdir(parents=True, exist_ok=True)
-        alike.setdefault(_stored_types(path), (schema, []))[1].append(
-            (path, literal(str(link(path, place, f"part{number}.parquet"))))
-        )
+        files = alike.setdefault(_stored_types(path), _Alike(path, schema, []))
+        files.links.append(literal(str(link(path, place, f"part{number}.parquet"))))
         rows += size
-    sources = [
-        f"read_parquet([{', '.join(each for _, each in files)}], can_have_nan = true, union_by_name = true, "
-        f"hive_partitioning = {bool(keys)}, hive_types_autocast = false)"
-        for _, files in alike.values()
-    ]
-    columns = [f"{identifier(name)} AS c{i}" for i, name in enumerate(file_columns)]
-    columns += [f"c{i}" for i in range(len(file_columns), len(names))]
-    selects = [f"SELECT {', '.join(columns)} FROM {source}" for source in sources]
-    for select, (schema, _files) in zip(selects, alike.values(), strict=True):
-        if not _times_fit(connection, pa.schema([schema.field(name) for name in file_columns]), f"({select})"):
-            raise TableError(_("the files hold times that no calendar has; write them again in microseconds"))
-    if len(selects) > 1:
-        types = [[str(row[1]) for row in connection.execute(f"DESCRIBE {select}").fetchall()] for select in selects]
-        _check_mixes(names, types, [files[0][0].name for _, files in alike.values()])
-        selects = [
-            f"SELECT {', '.join(_cell(i, own, [each[i] for each in types]) for i, own in enumerate(of_group))} "
-            f"FROM ({select})"
-            for select, of_group in zip(selects, types, strict=True)
-        ]
+    selects = _selects(connection, list(alike.values()), file_columns, keys)
     connection.execute(f"CREATE VIEW raw AS {' UNION ALL '.join(selects)}")
     within_calendar(connection)
     return names, rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """Files of one table that store all columns as the same types: the `first`, its `schema`, and links to all."""
+
+    first: Path
+    schema: pa.Schema
+    links: list[str]
+
+
+def _selects(connection: Any, groups: Sequence[_Alike], file_columns: Sequence[str], keys: Sequence[str]) -> list[str]:
+    """Write a query for the rows of each group of files, in one form of each column. Raises `TableError`."""
+    columns = [f"{identifier(name)} AS c{i}" for i, name in enumerate(file_columns)]
+    columns += [f"c{i}" for i in range(len(file_columns), len(file_columns) + len(keys))]
+    selects = [
+        f"SELECT {', '.join(columns)} FROM read_parquet([{', '.join(group.links)}], can_have_nan = true, "
+        f"union_by_name = true, hive_partitioning = {bool(keys)}, hive_types_autocast = false)"
+        for group in groups
+    ]
+    for select, group in zip(selects, groups, strict=True):
+        if not _times_fit(connection, pa.schema([group.schema.field(name) for name in file_columns]), f"({select})"):
+            raise TableError(_("the files hold times that no calendar has; write them again in microseconds"))
+    if len(selects) == 1:
+        return selects
+    types = [[str(row[1]) for row in connection.execute(f"DESCRIBE {select}").fetchall()] for select in selects]
+    _check_mixes([*file_columns, *keys], types, [group.first.name for group in groups])
+    return [
+        f"SELECT {', '.join(_cell(i, own, [each[i] for each in types]) for i, own in enumerate(of_group))} "
+        f"FROM ({select})"
+        for select, of_group in zip(selects, types, strict=True)
+    ]
 
 
 def plain_types(path: Path) -> dict[int, str]:

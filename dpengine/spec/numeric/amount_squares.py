@@ -16,6 +16,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import ClassVar
 
+from dpengine.spec.declared import as_kind
 from dpengine.spec.numeric.amount import Amount
 
 __all__ = ["AmountWithSquares", "with_squares"]
@@ -44,4 +45,4 @@ def with_squares(amount: Amount) -> Amount:
     >>> amount.declared, amount.grain, amount.knot_fractions
     (('0', '5', '10'), 100, (0.0, 0.5, 1.0))
     """
-    return AmountWithSquares.model_construct(**dict(amount))
+    return as_kind(AmountWithSquares, amount)

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from dpengine.array_types import Ints
+from dpengine.spec.declared import as_kind
 from dpengine.spec.numeric.amount import Amount
 from dpengine.spec.numeric.found_upper import candidate_steps
 
@@ -90,9 +91,9 @@ def at_steps(amount: Amount) -> AmountAtSteps:
     >>> at_steps(Amount(name="x", low="0", high="10")).size, at_steps(Amount(name="x", low="0", high="9999")).width
     (12, 3)
     """
-    return AmountAtSteps.model_construct(**dict(amount) | {"width": -(-(amount.grid.steps + 1) // MAX_BINS)})
+    return as_kind(AmountAtSteps, amount, width=-(-(amount.grid.steps + 1) // MAX_BINS))
 
 
 def up_to_bounds(amount: Amount) -> AmountUpToBounds:
     """Return the same amount as its plan declares it, counted between the candidates for its upper bound."""
-    return AmountUpToBounds.model_construct(**dict(amount.as_written))
+    return as_kind(AmountUpToBounds, amount.as_written)

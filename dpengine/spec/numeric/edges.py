@@ -15,20 +15,25 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, overload
 
-from dpengine.exact import decimal, rational
+from dpengine.exact import decimal, exact_text, rational
 from dpengine.spec.limits import check_column_size
 from dpengine.translation.catalogue import _
 
 __all__ = ["EqualEdges", "check_edges", "equal_edges", "read_edges"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EqualEdges(Sequence[Decimal]):
     """The edges of `bins` bins, each `step` wide, from `start` on; equal to the tuple of the same numbers."""
 
     start: Fraction
     step: Fraction
     bins: int
+
+    def __repr__(self) -> str:
+        """Return the edges as a plan declares them."""
+        end = self.start + self.bins * self.step
+        return repr({"from": exact_text(self.start), "to": exact_text(end), "bins": self.bins})
 
     def __len__(self) -> int:
         return self.bins + 1

@@ -133,7 +133,7 @@ def above_by_chance(rate: Rate, bound: float) -> str:
 
 
 def verdict(name: str, rates: Mapping[int, Rate], bound: float, unit: str, more: str) -> str:
-    """Say how the attack went. It succeeds if so many right guesses would hardly ever come about by chance.
+    """Say how the attack went. It succeeds if this many right guesses hardly ever come about by chance.
 
     `unit` is what stands after a number of questions, `more` says that more of them do not help; both in English.
     """

@@ -40,7 +40,7 @@ PIECE = 1 << 18  # bytes sent in one piece
 # Streamlit answers requests for a part of a file, or for whether it has changed.
 LEFT_TO_STREAMLIT = ("range", "if-none-match", "if-modified-since")
 _IMPORTED = re.compile(r'(?:from|import)\s*"\./([\w.-]+\.js)"')
-_HEAD = 50_000  # all imports of a script are within so many letters
+_HEAD = 50_000  # letters of a script, among which are all its imports
 
 
 class FrontEnd:

@@ -41,7 +41,7 @@ def _is_known(code: object) -> bool:
 
 
 def _language_of_run() -> str:
-    """Return the language of this run of a page; a job in the background, which is none, speaks English."""
+    """Return the language of this run of a page; a job in the background belongs to no run, and speaks English."""
     return ENGLISH if get_script_run_ctx(suppress_warning=True) is None else chosen()
 
 

@@ -73,7 +73,7 @@ def lined_up(frame: pd.DataFrame, columns: Mapping[str, Any]) -> tuple[pd.DataFr
 def _lined_up_column(
     numbers: pd.Series[Any], column: dict[str, Any], form: str, digits: int
 ) -> tuple[Any, Mapping[str, Any]]:
-    """Return a column of numbers with so many significant `digits`, and how to show it."""
+    """Return a column of numbers with this number of significant `digits`, and how to show it."""
     sizes = numbers.abs()[lambda each: each > 0]
     if sizes.empty or sizes.max() >= SPAN * sizes.min():
         match = _FORMAT.fullmatch(f"%,{form[1:]}")
@@ -87,7 +87,7 @@ def _lined_up_column(
 
 
 def _decimals(numbers: pd.Series[Any], digits: int) -> int:
-    """Return the decimals with which the smallest number has so many significant digits."""
+    """Return the decimals with which the smallest number has this many significant `digits`."""
     sizes = numbers.abs()[lambda each: each > 0]
     return max(0, digits - 1 - math.floor(math.log10(sizes.min()))) if len(sizes) else 0
 

@@ -298,7 +298,7 @@ def _noise_by_size(plan: Plan, table: tuple[str, ...]) -> str:
 def as_findable(plan: Plan) -> Plan:
     """Return a plan for the preview, with no more found values than a table of the stated rough size can have.
 
-    Each needs so many rows to be found. It follows from the plan alone; what is published is not changed by it.
+    A value is found only if enough rows have it. The limit follows from the plan alone, and changes nothing published.
     """
     fewer = {
         column.name: Category(**plan_entry(column) | {"among": among.model_dump() | {"most": most}})

@@ -19,12 +19,12 @@ from dpengine.spec.numeric.affixes import stands_after, stands_before
 
 __all__ = ["affixes_found", "columns_without_numbers", "thousands_found"]
 
-_LEAST, _ONE_IN = 3, 50  # cells that hold a text beside a number: as many at least, and one in so many
-_MOST, _LONGEST = 5, 20  # texts, and letters of one
+_MIN_CELLS, _ONE_IN = 3, 50  # a text is frequent if at least `_MIN_CELLS` cells, and one in `_ONE_IN`, hold it
+_MAX_TEXTS, _MAX_LETTERS = 5, 20  # frequent texts that are returned, and letters of each
 _BESIDE = re.compile(r"(?P<before>[^0-9]*?)[+-]?[0-9](?:[0-9.,' \u00a0\u202f]*[0-9])?(?P<after>[^0-9]*)")
 _PLAIN = re.compile(r"[+-]?[0-9.,' \u00a0\u202f]+")
 _NUMBER = re.compile(r"[0-9](?:[0-9.,]*[0-9])?")
-# By the mark that a format takes for the decimal mark: the format in which it groups thousands, and such numbers.
+# For each mark that may be a decimal mark: the format in which it groups thousands, and a pattern of such numbers.
 _GROUPED: dict[str, tuple[NumberFormat, re.Pattern[str]]] = {
     ".": ("1.234,5", re.compile(r"[1-9][0-9]{0,2}(\.[0-9]{3})+(,[0-9]+)?")),
     ",": ("1,234.5", re.compile(r"[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?")),
@@ -67,13 +67,13 @@ def _groups_thousands(cells: Iterable[str], mark: str, grouped: re.Pattern[str])
     """
     numbers = [match[0] for match in map(_NUMBER.search, cells) if match]
     marked = [each for each in numbers if mark in each]
-    enough = max(_LEAST, len(numbers) / _ONE_IN)
+    enough = max(_MIN_CELLS, len(numbers) / _ONE_IN)
     alike = all(grouped.fullmatch(each) if mark in each else len(re.split("[.,]", each)[0]) <= 3 for each in numbers)
     return len(marked) >= enough and alike
 
 
 def columns_without_numbers(table: Table) -> list[str]:
-    """Return the columns of texts of which hardly any is a number, for the eyes of the owner only.
+    """Return the text columns with hardly any numbers in them, for the eyes of the owner only.
 
     A table that stays in its database is not looked at.
     """
@@ -98,8 +98,8 @@ def _frequent(cells: Sequence[str]) -> list[str]:
     ['days']
     """
     times = Counter(affix for cell in cells for affix in set(_beside(unicodedata.normalize("NFC", cell))))
-    enough = max(_LEAST, len(cells) / _ONE_IN)
-    return [affix for affix, count in times.most_common(_MOST) if count >= enough]
+    enough = max(_MIN_CELLS, len(cells) / _ONE_IN)
+    return [affix for affix, count in times.most_common(_MAX_TEXTS) if count >= enough]
 
 
 def _beside(cell: str) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _beside(cell: str) -> Iterator[str]:
     if match is None:
         return
     before, after = match["before"].strip(), match["after"].strip()
-    if before and len(before) <= _LONGEST and stands_before(before):
+    if before and len(before) <= _MAX_LETTERS and stands_before(before):
         yield before
-    if after and len(after) <= _LONGEST and stands_after(after):
+    if after and len(after) <= _MAX_LETTERS and stands_after(after):
         yield after
