@@ -51,11 +51,11 @@ _KINDS_BY_NAME: tuple[tuple[Hint, str], ...] = (
     ("yesno", r"(is|has|was|did)[_ ].+"),
     (
         "number",
-        r"(.*[_ ])?(age|income|salary|wage|years?|count|n|num|number|amount|score|hours?|minutes?|days|weight|height|"
-        r"bmi|price|cost|total|rate|percent|pct|size|length|value|visits|distance|balance|gain|loss|lat|lon|alter|"
-        r"\w*(einkommen|gehalt|lohn|verdienst|entgelt|umsatz|miete|kosten|betrag)|geb(ü|ue)hr|preis|\w*tage|anzahl|jahr|"
-        r"geburtsjahr|"
-        r"k(ö|oe)rpergr(ö|oe)(ß|ss)e|k(ö|oe)rpergewicht)"
+        r"(.*[_ ])?(age|income|salary|salaries|wages?|pay|earnings?|rent|fees?|expenses?|spending|years?|count|n|num|"
+        r"number|amount|score|hours?|minutes?|days|weight|height|bmi|prices?|costs?|total|rate|percent|pct|size|length|"
+        r"value|visits|distance|balance|gain|loss|lat|lon|alter|"
+        r"\w*(einkommen|gehalt|lohn|verdienst|entgelt|umsatz|miete|kosten|betrag)|geb(ü|ue)hr|preis|\w*tage|anzahl|"
+        r"jahr|geburtsjahr|k(ö|oe)rpergr(ö|oe)(ß|ss)e|k(ö|oe)rpergewicht)"
         r"([_ ](of|in|per|kg|cm|usd|eur|h|min)([_ ].*)?)?|(n|num)[_ ].+|num[A-Z0-9].*",
     ),
     (

@@ -132,6 +132,8 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
             reading_options.read_plainly()
         _take(table, arrived, how)
     elif (job := background_read.job_for("file", question)) is not None and job.done:
+        if reading_options.kept(how):  # they may be the reason: a Parquet file has no columns of the same name
+            reading_options.read_plainly()
         _offer_other_names(job.failure)
         st.caption(
             _(

@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -93,6 +94,20 @@ def test_two_columns_of_one_name_are_no_title_above_the_names() -> None:
     assert table is not None
     assert [field.name for field in table.columns] == ["name", "age", "age (2)"]
     assert visit_of(page).read_as == {"number_names": True}
+
+
+def test_a_parquet_file_in_place_of_one_with_numbered_names_is_read_plainly() -> None:
+    page = visit()
+    page.get("file_uploader")[0].upload("2025.csv", b"age,age\n34,35\n").run()
+    press(settled(page), "Number them in their order: name, name (2), …")
+    here = visit_of(settled(page))
+    here.open_step("table")
+    settled(page.run())
+    file = io.BytesIO()
+    pd.DataFrame({"age": [34, 35]}).to_parquet(file)
+    page.get("file_uploader")[0].upload("2026.parquet", file.getvalue()).run()
+    settled(page)
+    assert (here.table_name, here.read_as) == ("2026.parquet", {})
 
 
 def _sheets(**rows: list[list[object]]) -> bytes:

@@ -23,6 +23,7 @@ from dpengine.spec.plan import exact_epsilon
 from dpengine.translation.catalogue import _, localised, mark, number, plural
 from pages.parts.publish.column_forms.boxes import ask_texts, fill_in_button, filling_popover, key_for
 from pages.parts.publish.tables.levels_box import ask_levels
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.typed_numbers import decimal
 from pages.parts.shared.wording import plain
 from pages.parts.visit.plan.column_entry import edges_of, has_found_bins, has_found_upper, with_even_knots
@@ -190,7 +191,7 @@ def _ask_upper(name: str, column: Mapping[str, Any]) -> Any:
             "predictions are for the highest value: errors of averages shrink in proportion to the bound.",
             share=f"{number(100 * float(share), '.3g')} %",
         )
-        st.caption(_with_price(text, share))
+        st.caption(_with_price(text, share), help=term("found-bound"))
     return upper
 
 
