@@ -237,7 +237,7 @@ def test_the_command_line_names_a_mean_as_readers_see_it(tmp_path: Path) -> None
         rows = pd.DataFrame({"town": ["A"] * 50, "pay": [pay] * 50})
         (tmp_path / f"{name}.zip").write_bytes(dpe.release(rows, wanted, ledger=dpe.Ledger.in_memory()).bundle)
     done = CliRunner().invoke(main, ["compare", str(tmp_path / "old.zip"), str(tmp_path / "new.zip"), "town"])
-    assert "  A, mean pay: 10.0" in done.stdout, done.output
+    assert "  A, mean pay: 10 to 90" in done.stdout, done.output
 
 
 def test_a_single_change_is_in_the_singular() -> None:
