@@ -70,8 +70,8 @@ def say_if_too_late(requests: list[Request]) -> None:
     Without this, who declines a plan that was approved a moment before would believe that it is declined.
     """
     for each in requests:
-        gone = ("approve", "decline") if each.state is not State.WAITING else ()
-        gone += ("approval-withdraw",) if each.state not in OPEN else ()
+        gone = ["approve", "decline"] if each.state is not State.WAITING else []
+        gone += ["approval-withdraw"] if each.state not in OPEN else []
         if any(st.session_state.get(f"{button}-{each.request_id}") for button in gone):
             text = _(
                 "**{dataset}**: nothing was changed. Meanwhile, this request was decided on or withdrawn, and is "

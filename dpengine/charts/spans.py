@@ -114,7 +114,7 @@ def _round_step(least: float) -> float:
     >>> _round_step(230_000), _round_step(0.07)
     (500000, 0.1)
     """
-    power = 10 ** math.floor(math.log10(least))
+    power: float = 10 ** math.floor(math.log10(least))
     return power * next(times for times in (1, 2, 5, 10) if times * power >= least)
 
 
