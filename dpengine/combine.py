@@ -75,9 +75,9 @@ def combine(
     `where`. With `mean` or `sum`, it is the mean or the sum of that amount over the people whose amount is known.
     `release` is a file, which is verified first, a `Release`, or what `published` returned.
 
-    With `minus`, it is the difference to the same number of other cells; with `since`, to the same number in an earlier
-    release. If `relative`, this difference is in percent of the number that is subtracted: 12 if there are 112
-    instead of 100.
+    With `minus`, it is the difference to the same number of other cells, of which a percentage is out of their own
+    group if they are in none of `of`; with `since`, to the same number in an earlier release. If `relative`, this
+    difference is in percent of the number that is subtracted: 12 if there are 112 instead of 100.
 
     The numbers are those of the smallest published table that has all the columns; with `since`, of those tables that
     `compare` compares. If some tables count rows and others distinct persons, `table` names a published table by its
@@ -114,7 +114,7 @@ def combine(
     cells = _Cells(tables, _table_for(tables.plan, wanted, kind, amount, total=total), amount)
     if minus is None:
         return cells.published(kind, wanted[0]) or cells.rounded(kind, cells.number(kind, *wanted[:2]))
-    number, other = cells.number(kind, *wanted[:2]), cells.number(kind, wanted[2], wanted[1])
+    number, other = cells.number(kind, *wanted[:2]), cells.number(kind, wanted[2], _own_group(wanted[1], wanted[2]))
     return cells.compared(kind, number, other, correlation(number, other), relative=relative)
 
 
@@ -294,6 +294,11 @@ def _both(plan: Plan, where: _Labels, of: _Labels) -> _Labels:
         if not both[name]:
             raise ReleaseError(_("no cell of {name!r} is in both selections", name=name))
     return both
+
+
+def _own_group(of: _Labels, cells: _Labels) -> _Labels:
+    """Return the group of which other cells are a percentage: women part time of women, minus men part time of men."""
+    return {name: labels if {*labels} & {*cells.get(name, labels)} else cells[name] for name, labels in of.items()}
 
 
 def _of_one_tally(release: _Tables, wanted: Sequence[_Labels], table: Sequence[str] | None) -> tuple[_Tables, bool]:

@@ -23,6 +23,7 @@ from dpengine.counting.equivalence_classes import (
     unique_people,
 )
 from dpengine.counting.frequency_column import frequency_column
+from dpengine.counting.misread_letters import encoding_found
 from dpengine.counting.multiple_answers import columns_of_several_answers
 from dpengine.counting.numbers_in_texts import affixes_found, columns_without_numbers, thousands_found
 from dpengine.counting.single_query import check as check_asked
@@ -35,8 +36,8 @@ __all__ = [
     "BOUNDS", "BeyondBounds", "CellsKept", "Classes", "RowsKept", "Uniqueness", "affixes_found", "around_bounds",
     "beyond_bounds", "cells_kept", "check", "check_asked", "check_unchanged", "class_sizes",
     "columns_of_several_answers", "columns_without_numbers", "date_formats_found", "distinct_texts",
-    "frequency_column", "people_count", "row_count", "rows_below", "rows_by_cell", "rows_kept", "rows_not_findable",
-    "thousands_found", "unique_people",
+    "encoding_found", "frequency_column", "people_count", "row_count", "rows_below", "rows_by_cell", "rows_kept",
+    "rows_not_findable", "thousands_found", "unique_people",
 ]  # fmt: skip
 
 FAR = Decimal(10**30)  # the largest number that an edge can be

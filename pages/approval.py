@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpengine import BudgetError, Ledger, LedgerError, Plan, PlanError, predict
 from dpengine.accounting.approval.records import ALL
-from dpengine.accounting.approval.request import Request, State
+from dpengine.accounting.approval.request import OPEN, Request, State
 from dpengine.accounting.entry import same_name
 from dpengine.exact import exactly
 from dpengine.spec.wording import heading_of
@@ -48,6 +48,7 @@ def main() -> None:
     ledger = visit().ledger
     requests = ledger.approvals.requests()
     waiting = [each for each in requests if each.state is State.WAITING]
+    say_if_too_late(requests)
     st.header(_("Waiting"), anchor=False)
     if waiting:
         show_request(ledger, choose_request(waiting))
@@ -61,6 +62,24 @@ def main() -> None:
         st.header(_("Earlier"), anchor=False)
         list_ended(ended)
     show_rules(ledger)
+
+
+def say_if_too_late(requests: list[Request]) -> None:
+    """Say if a button was pressed for a request whose buttons are gone, since somebody else was faster.
+
+    Without this, who declines a plan that was approved a moment before would believe that it is declined.
+    """
+    for each in requests:
+        gone = ["approve", "decline"] if each.state is not State.WAITING else []
+        gone += ["approval-withdraw"] if each.state not in OPEN else []
+        if any(st.session_state.get(f"{button}-{each.request_id}") for button in gone):
+            text = _(
+                "**{dataset}**: nothing was changed. Meanwhile, this request was decided on or withdrawn, and is "
+                "*{state}*.",
+                dataset=plain(each.dataset),
+                state=_(each.state.value),
+            )
+            st.warning(text, icon=":material/block:")
 
 
 def choose_request(waiting: list[Request]) -> Request:
@@ -254,6 +273,7 @@ def ask_rules(datasets: list[str], rules: Collection[str]) -> None:
             [name for name in rules if name != ALL],
             accept_new_options=True,
             key=visit().fresh_key("approval-single"),
+            placeholder=_("Choose or type names"),
             help=_("Type the name of a dataset that nothing was published of yet."),
         )
         if not st.form_submit_button(_("Save"), icon=":material/save:"):

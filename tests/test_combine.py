@@ -70,6 +70,9 @@ def test_without_noise_to_speak_of_numbers_are_exact() -> None:
     assert combine(made, some, of={}).value == pytest.approx(100 * 570 / 1_210)
     difference = combine(made, some, minus={"town": "B"})
     assert (difference.value, difference.low <= 460 <= difference.high) == (460, True)
+    shares = combine(made, some, of={"town": "A"}, minus={"answer": ["good", "none"], "town": "B"})
+    of_b = combine(made, {"answer": ["good", "none"], "town": "B"}, of={"town": "B"})
+    assert shares.value == pytest.approx(100 * 570 / 1_100 - of_b.value), "each out of its own group"
     assert combine(made, some, of={"answer": ["bad", "none"]}).value == pytest.approx(100 * 310 / 930), "in both"
 
 
@@ -229,6 +232,9 @@ def test_the_command_says_what_was_combined(tmp_path: Path) -> None:
     assert said.output.startswith("People, answer: good or none, in percent of town: A: 51.")
     as_json = json.loads(run(main, ["combine", str(bundle), "town=A", "--minus", "town=B", "--json"]).output)
     assert as_json["value"] == 990
+    shares = run(main, ["combine", str(bundle), "answer=good", "town=A", "--of", "town=A", "--minus", "town=B"])
+    assert "in percent of town: A, minus the same percentage for answer: good, town: B, in perc" in shares.output
+    assert shares.output.strip().endswith("beyond the noise")
     refused = run(main, ["combine", str(bundle), "twon=A"])
     assert refused.exit_code != 0
     assert "no published table has a column 'twon' (did you mean town?)" in refused.output

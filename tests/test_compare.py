@@ -229,6 +229,17 @@ def test_the_command_line_shows_what_is_beyond_the_noise_and_writes_the_rest(tmp
     assert run(main, ["compare", *names, "-o", names[0]]).exit_code == 2, "a release is not overwritten"
 
 
+def test_the_command_line_names_a_mean_as_readers_see_it(tmp_path: Path) -> None:
+    """It said *mean_pay*, the name of a column in the files."""
+    columns = [TOWN, dpe.Amount(name="pay", low=0, high=100)]
+    for name, pay in (("old", 10), ("new", 90)):
+        wanted = plan(900, dataset=name, columns=columns, tables=[{"columns": ["town"], "mean": ["pay"]}])
+        rows = pd.DataFrame({"town": ["A"] * 50, "pay": [pay] * 50})
+        (tmp_path / f"{name}.zip").write_bytes(dpe.release(rows, wanted, ledger=dpe.Ledger.in_memory()).bundle)
+    done = CliRunner().invoke(main, ["compare", str(tmp_path / "old.zip"), str(tmp_path / "new.zip"), "town"])
+    assert "  A, mean pay: 10 to 90" in done.stdout, done.output
+
+
 def test_a_single_change_is_in_the_singular() -> None:
     frame = pd.DataFrame({"beyond_noise": [True, False, False]})
     assert beyond_in_words(frame) == "1 of 3 changes is beyond the noise."

@@ -68,14 +68,15 @@ def quotation_of_several(
     >>> quotation_of_several(plan, (51.23, 51.0, 51.4), {"sex": "f"}, of={})
     'People, sex: f, in percent of all people: 51.23 (95 % interval: 51.00 to 51.40)'
     >>> quotation_of_several(plan, (-12.0, -16.2, -8.1), {"sex": "f"}, minus={"sex": "m"}, relative=True)
-    'People, sex: f, compared with sex: m: 12.0 % less (95 % interval: 8.1 % to 16.2 % less)'
+    'People, sex: f, compared with sex: m: 12.0 % less (95 % interval: 8.1 % to 16.2 % less), beyond the noise'
     """
     what = _number_in_words(plan, where, mean, sum)
     if of is not None:
         what = _("{what}, in percent of {group}", what=what, group=_group_in_words(plan, of))
     others = since or (None if minus is None else _group_in_words(plan, minus))
     if relative:
-        return _relative_in_words(_("{what}, compared with {others}", what=what, others=others), numbers)
+        said = _relative_in_words(_("{what}, compared with {others}", what=what, others=others), numbers)
+        return _beside_noise(said, numbers)
     if others is not None:
         what = _(_MINUS[of is None, bool(since)], what=what, others=others)
     counted = of is None and mean is None and sum is None
@@ -84,7 +85,14 @@ def quotation_of_several(
     written = ["–" if each != each else number(int(each) if counted else each, form) for each in numbers]
     widest = 100.0 if of is not None else float(plan.amount(mean).high - plan.amount(mean).low) if mean else None
     noisy = low <= 0 < high if widest is None else high - low > MAX_WIDTH * widest
-    return _quoted(what, written, noisy=noisy and others is None, counted=counted)
+    said = _quoted(what, written, noisy=noisy and others is None, counted=counted)
+    return said if others is None else _beside_noise(said, numbers)
+
+
+def _beside_noise(said: str, numbers: tuple[float, float, float]) -> str:
+    """Add whether a difference is more than the noise of its numbers: readers ask if there is one at all."""
+    _value, low, high = numbers
+    return _("{said}, beyond the noise", said=said) if low > 0 or high < 0 else _("{said}, within the noise", said=said)
 
 
 # By (whether it is a number and not a percentage, whether the other one is of an earlier release).

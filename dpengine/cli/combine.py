@@ -44,7 +44,9 @@ def combine(
 
     Columns and labels are those of the published tables, such as region=North, or the words for them in the report.
     Several labels of a column count together, as do all from one to another, such as hour=07:00..09:00; of columns that
-    are not named, all cells count. Bundles are verified first. Nothing is spent: only published numbers are used.
+    are not named, all cells count. With --minus, only its columns differ: sex=female job=none --of sex=female
+    --minus sex=male is the share of women without a job minus that of men. Bundles are verified first. Nothing is
+    spent: only published numbers are used.
     """
     from dpengine.bundle.quotation import quotation_of_several, release_in_words
     from dpengine.combine import combine as combined
@@ -53,7 +55,7 @@ def combine(
     cells, group, others = (_selection(release.plan, each) for each in (where, of, minus))
     more: dict[str, Any] = {
         "of": group if of or of_all else None,
-        "minus": others if minus else None,
+        "minus": cells | others if minus else None,
         "relative": relative,
         "mean": mean,
         "sum": sum,

@@ -46,7 +46,7 @@ def compare(before: Path, after: Path, columns: tuple[str, ...], output: Path | 
     import pandas as pd
 
     from dpengine import safe_csv
-    from dpengine.compare import COLUMNS, largest_first, not_compared
+    from dpengine.compare import COLUMNS, largest_first, not_compared, number_headings
     from dpengine.compare import compare as compared
     from dpengine.spec.typed_names import table_typed
     from dpengine.spec.wording import name_of
@@ -56,10 +56,11 @@ def compare(before: Path, after: Path, columns: tuple[str, ...], output: Path | 
         check_output(output, after)
     both = read_file(before), read_file(after)
     wanted = [table_typed(both[1].plan, columns)] if columns else None
-    tables, said, changes = {}, {}, compared(*both, wanted)
+    tables, said, headings, changes = {}, {}, {}, compared(*both, wanted)
     for table, frame in changes.items():
         cells = [" × ".join(row) or "total" for row in frame.iloc[:, : len(table)].to_numpy().tolist()]
         said[name_of(table)] = _cells_in_words(both[1].plan, table, frame)
+        headings[name_of(table)] = frame["number"].map(number_headings(both[1].plan, table))
         tables[name_of(table)] = frame[[*COLUMNS]].assign(table=name_of(table), cell=cells)[["table", "cell", *COLUMNS]]
     left_out = [each for each in not_compared(*both) if wanted is None or _is_of(each, wanted[0])]
     if output is not None:
@@ -79,7 +80,7 @@ def compare(before: Path, after: Path, columns: tuple[str, ...], output: Path | 
     say(f"from {_release_in_words(both[0])} to {_release_in_words(both[1])}")
     warn_of_order(*both)
     for name, frame in tables.items():
-        changed = largest_first(frame.assign(said=said[name])[frame["beyond_noise"]])
+        changed = largest_first(frame.assign(said=said[name], heading=headings[name])[frame["beyond_noise"]])
         first = "; those that are largest beside their noise:" if len(changed) > MAX_SHOWN else ""
         verb = "is" if len(changed) == 1 else "are"
         say(f"{name}: {len(changed):,} of {len(frame):,} changes {verb} beyond the noise{first}")
@@ -106,7 +107,7 @@ def _change_in_words(each: Mapping[Hashable, Any]) -> str:
     form = f",.{0 if counted else decimals(each['low'], each['high'])}f"
     old, new = (format(each[name], form) for name in ("before", "after"))
     change, low, high = (format(each[name], f"+{form}") for name in ("change", "low", "high"))
-    what = each["said"] if counted else f"{each['said']}, {each['number']}"
+    what = each["said"] if counted else f"{each['said']}, {each['heading']}"
     return f"{what}: {old} to {new}, a change of {change} ({low} to {high})"
 
 

@@ -51,10 +51,11 @@ _KINDS_BY_NAME: tuple[tuple[Hint, str], ...] = (
     ("yesno", r"(is|has|was|did)[_ ].+"),
     (
         "number",
-        r"(.*[_ ])?(age|income|salary|wage|years?|count|n|num|number|amount|score|hours?|minutes?|days|weight|height|"
-        r"bmi|price|cost|total|rate|percent|pct|size|length|value|visits|distance|balance|gain|loss|lat|lon|alter|"
-        r"\w*einkommen|gehalt|lohn|miete|betrag|geb(ü|ue)hr|kosten|preis|\w*tage|anzahl|jahr|geburtsjahr|"
-        r"k(ö|oe)rpergr(ö|oe)(ß|ss)e|k(ö|oe)rpergewicht)"
+        r"(.*[_ ])?(age|income|salary|salaries|wages?|pay|earnings?|rent|fees?|expenses?|spending|years?|count|n|num|"
+        r"number|amount|score|hours?|minutes?|days|weight|height|bmi|prices?|costs?|total|rate|percent|pct|size|length|"
+        r"value|visits|distance|balance|gain|loss|lat|lon|alter|"
+        r"\w*(einkommen|gehalt|lohn|verdienst|entgelt|umsatz|miete|kosten|betrag)|geb(ü|ue)hr|preis|\w*tage|anzahl|"
+        r"jahr|geburtsjahr|k(ö|oe)rpergr(ö|oe)(ß|ss)e|k(ö|oe)rpergewicht)"
         r"([_ ](of|in|per|kg|cm|usd|eur|h|min)([_ ].*)?)?|(n|num)[_ ].+|num[A-Z0-9].*",
     ),
     (
@@ -282,6 +283,8 @@ def hint_of_name(name: str) -> Hint:
 
     >>> hint_of_name("visit_date"), hint_of_name("has_car"), hint_of_name("num_visits"), hint_of_name("region")
     ('date', 'yesno', 'number', 'category')
+    >>> hint_of_name("Bruttomonatsverdienst"), hint_of_name("Lohngruppe")
+    ('number', 'category')
     """
     plain = re.sub(r"\s*[(\[][^()\[\]]*[)\]]$", "", name.strip()).replace("-", "_")  # without its unit: Einkommen (€)
     return next((hint for hint, pattern in _KINDS_BY_NAME if re.fullmatch(pattern, plain, re.IGNORECASE)), "category")

@@ -20,7 +20,7 @@ _WORDS = {
 _GERMAN = {
     "to": "bis", "by": "je", "written": "geschrieben", "bins": "Klassen", "parts": "Teilen",
     "day": "Tag", "week": "Woche", "month": "Monat", "quarter": "Quartal", "year": "Jahr",
-    "hour": "Stunde", "weekday": "Wochentag",
+    "hour": "Stunde", "weekday": "Wochentag", "upper bound found": "Obergrenze gefunden", "share": "Anteil",
 }  # fmt: skip
 _ENGLISH_WORD = re.compile(rf"\b(?:{'|'.join(_GERMAN)})\b")
 _PERIOD = "tag|woche|monat|quartal|jahr|day|week|month|quarter|year"
@@ -60,6 +60,8 @@ def in_german(text: str) -> str:
 
     >>> in_german("2020 to 2024 by month, written 31.12.2024"), in_german("0 to 900 by 10 in 40 parts")
     ('2020 bis 2024 je Monat, geschrieben 31.12.2024', '0 bis 900 je 10 in 40 Teilen')
+    >>> in_german("0 to 90000 by 100, upper bound found, share 1/5")
+    '0 bis 90000 je 100, Obergrenze gefunden, Anteil 1/5'
     >>> in_german("by hour of day"), in_german("0, 18, 65")
     ('by hour of day', '0, 18, 65')
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["NO_ANSWERS", "suggested", "suggested_amount"]
+__all__ = ["NO_ANSWERS", "spellings", "suggested", "suggested_amount"]
 
 _AGES = "0, 18, 30, 45, 65, 120"
 _FLAG = (
@@ -16,6 +16,7 @@ _FLAG = (
     r"diabet(es|ic)|hypertens(ion|ive)|asthma|(un)?employed|retired|disabled|disability|insured|veteran|consent(ed)?|"
     r"readmitted|hospitali[sz]ed|voted|(is|has|was|did|had|ever)_.+|.+_(flag|yn|yesno|ind)"
 )
+_PAY = "(einkommen|gehalt|lohn|verdienst|entgelt|bezuege)"
 # Suggestions in the notation of a person, by the name in lower case with underscores; the first match wins.
 _BY_NAME = (
     (r"(.*_)?(sex|gender|sexe|sexo)", "female, male|1..2"),
@@ -39,16 +40,29 @@ _BY_NAME = (
     (r"(.*_)?(weight|koerpergewicht)_(in_)?kg", "0 to 200 by 10"),
     (r"(.*_)?(hours_per_week|weekly_hours|hours_week)", "0 to 80 by 10"),
 )
+# Usual ways to write the values of a column, in the same notation.
+_SPELLINGS = (
+    (
+        r"(.*_)?(sex|gender|sexe|sexo|geschlecht)",
+        ("female, male", "weiblich, männlich, divers", "Female, Male", "f, m", "F, M", "w, m, d", "W, M, D", "1..2"),
+    ),
+    (r"(us_)?state(_(name|code|abbr|abbreviation))?", ("us-states", "us-state-codes")),
+)
 # Amounts of money or hours, which are averaged and added up; the bounds are a first guess to confirm or correct.
 _AMOUNTS = (
     (r"(.*_)?(hours_per_week|weekly_hours|hours_week|hours_worked|work_hours|wochenstunden)", "0 to 80 by 1"),
     (r"(.*_)?(hourly_(wage|pay|rate)|(wage|pay|rate)_(per_)?hour|stundenlohn)", "0 to 200 by 1"),
-    (r"(.*_)?(monthly_(wage|pay|salary|income)|(wage|pay|salary|income)_(per_)?month|rent|miete)", "0 to 20000 by 10"),
     (
-        r"(.*_)?(income|earnings?|wages?|salary|salaries|pay|pension|[a-z]*einkommen|gehalt|lohn)"
+        r"(.*_)?(monthly_(wage|pay|salary|income)|(wage|pay|salary|income)_(per_)?month|rent|[a-z]*miete)",
+        "0 to 20000 by 10",
+    ),
+    (rf"(.*_)?([a-z]*monats{_PAY}|{_PAY}_(im|pro|je)_monat)", "0 to 20000 by 10"),
+    (
+        r"(.*_)?(income|earnings?|wages?|salary|salaries|pay|pension|[a-z]*umsatz)"
         r"(_(per_year|annual|yearly|usd|eur|gross|net))?",
         "0 to 200000 by 100",
     ),
+    (rf"(.*_)?[a-z]*{_PAY}(_(im_jahr|pro_jahr|je_jahr|jaehrlich|eur|brutto|netto))?", "0 to 200000 by 100"),
     (r"(.*_)?(costs?|charges?|expenses?|expenditures?|spending|kosten|ausgaben)(_(usd|eur))?", "0 to 100000 by 10"),
     (r"(.*_)?(prices?|preis|fees?|gebuehr)(_(usd|eur))?", "0 to 1000 by 1"),
     (r"(.*_)?(hours|stunden)", "0 to 100 by 1"),
@@ -75,6 +89,16 @@ def suggested_amount(name: str) -> str:
     """
     plain = _plain(name)
     return next((text for pattern, text in _AMOUNTS if re.fullmatch(pattern, plain)), "")
+
+
+def spellings(name: str) -> tuple[str, ...]:
+    """Return the usual ways to write the values of a column of this name, as `notation.read` reads them, if known.
+
+    >>> spellings("state"), spellings("region")
+    (('us-states', 'us-state-codes'), ())
+    """
+    plain = _plain(name)
+    return next((ways for pattern, ways in _SPELLINGS if re.fullmatch(pattern, plain)), ())
 
 
 def suggested(name: str, kind: str, *, year: int, as_text: bool = True) -> str:

@@ -1,4 +1,4 @@
-"""Bins and values that nobody can state, found privately: from a table to a bundle that verifies."""
+"""Bins, values and bounds that nobody can state, found privately: from a table to a bundle that verifies."""
 
 from __future__ import annotations
 
@@ -52,3 +52,31 @@ def test_bins_and_values_are_found_in_a_table_and_the_bundle_verifies(new_page: 
     tables = dpe.published(bundle).tables
     assert 3 < len(tables["waited",]) <= 22, "up to twenty bins, other and missing"
     assert set(PLACES) <= set(tables["place code",]["place code"])
+
+
+@pytest.mark.nightly
+def test_an_upper_bound_is_found_and_the_page_and_the_bundle_name_it(new_page: NewPage, tmp_path: Path) -> None:
+    path = tmp_path / "pay.csv"
+    path.write_text("pay,smokes\n" + "".join(f"{1000 + k % 5000},{'yn'[k % 2]}\n" for k in range(3000)))
+    page = new_page()
+    upload(page, path)
+    choose_all(page, "Columns that matter", "pay", "smokes")
+    press(page.get_by_role("button", name="Go on to what is known"))
+    choose(page.get_by_role("combobox", name="One column in detail"), "pay")
+    card = page.locator(".st-key-column-card")
+    press(card.get_by_text("Find the upper bound"))
+    for label, text in (("Lowest value", "0"), ("Surely not above", "1000000"), ("Rounded to", "1")):
+        box = card.get_by_role("textbox", name=label)
+        rest(page)
+        box.fill(text)
+        box.press("Enter")
+    expect(card.get_by_text("of ε finds the bound")).to_be_visible()
+    press(page.get_by_role("button", name="Confirm 1 suggestion"))
+    press(page.get_by_role("button", name="Go on to whom it protects"))
+    press(page.get_by_text("each row is a different person"))
+    press(page.get_by_role("button", name="Go on to how private"))
+    publish(page)
+    expect(page.get_by_text("found privately: larger values count as it")).to_be_visible()
+    bundle = download(page, tmp_path, "pay.zip")
+    dpe.verify(bundle)
+    assert 5_000 <= dpe.published(bundle).plan.column("pay").high < 100_000

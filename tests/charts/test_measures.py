@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpengine import Plan, preview
-from dpengine.charts import error_curve, figures
+from dpengine.charts import error_curve, figures, spans
 from dpengine.charts.cells import ALL, CellsOfTable
 from dpengine.charts.forms import forms
 from dpengine.charts.level_rows import level_rows
@@ -64,6 +64,16 @@ def test_numbers_below_a_chart_fit_on_a_phone(highest: int, ticks: int) -> None:
     plan = Plan(dataset="d", epsilon=2, columns=columns, tables=[{"columns": ["sex"], "mean": ["pay"]}])
     figure = figures.release_figure(preview(plan), ("sex",), measure=measures(plan, ("sex",))[0])
     assert figure.layout.xaxis.nticks == ticks
+
+
+@pytest.mark.parametrize("high", [*range(100_000, 1_000_000, 30_000)])
+@pytest.mark.parametrize("across", [2, 3])
+def test_a_small_chart_has_at_least_two_numbers_beside_0(high: int, across: int) -> None:
+    """A chart of wages up to 690,000 had one number, 500,000, and hid the 0."""
+    ticks = spans._ticks(0, high, across)
+    step = spans._round_step(high / ticks["nticks"]) if "nticks" in ticks else ticks["tickvals"][1]
+    assert 2 <= high // step <= 4
+    assert "tickvals" not in ticks or ticks["tickvals"] == [step * k for k in range(high // int(step) + 1)]
 
 
 def test_sums_of_millions_are_written_short_below_small_charts() -> None:

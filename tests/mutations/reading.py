@@ -505,6 +505,13 @@ FAULTS = [
         OF_COMBINE + "::test_without_noise_to_speak_of_numbers_are_exact",
     ),
     Fault(
+        "a share is compared with that of other people in the same group, who are none of it",
+        COMBINE,
+        "cells.number(kind, wanted[2], _own_group(wanted[1], wanted[2]))",
+        "cells.number(kind, wanted[2], wanted[1])",
+        OF_COMBINE + "::test_without_noise_to_speak_of_numbers_are_exact",
+    ),
+    Fault(
         "rows are added up where another table of the same columns counts persons",
         COMBINE,
         "    if len(tallies) > 1:",

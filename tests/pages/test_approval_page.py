@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -121,6 +122,7 @@ def test_a_change_of_an_approved_plan_needs_another_approval(page_of: Callable[.
     labelled(page.text_input, "Title for readers").set_value("Another title").run()
     assert "Publish once" not in labels(page)
     assert "Send for approval" in labels(page)
+    assert re.search(r"Another plan of .*, at ε = 1: Approved by \*\*sam.@example.org\*\*", texts(page))
 
 
 @pytest.mark.parametrize("decision", ["Decline", "Withdraw it"])
@@ -192,6 +194,19 @@ def test_a_press_means_the_plan_that_was_looked_at_and_no_other(page_of: Callabl
     press(page, "Approve")
     assert clinic().approvals.request(unseen.request_id).state is State.WAITING
     assert "Sent meanwhile" in texts(page)
+
+
+def test_a_decision_that_comes_too_late_is_said_to_change_nothing(page_of: Callable[..., AppTest]) -> None:
+    """The page showed the plan as approved, and nothing said that *Decline* had not been heard."""
+    request, bob, desk = sent(), page_of(BOB), clinic().approvals
+    desk.approve(request.request_id, Actor("sam", SAM))
+    press(bob, "Decline")
+    assert "nothing was changed. Meanwhile, this request was decided on or withdrawn, and is *approved*." in texts(bob)
+    assert desk.request(request.request_id).state is State.APPROVED
+    assert "nothing was changed" not in texts(bob.run()), "said once"
+    desk.withdraw(request.request_id, Actor("sam", SAM))
+    press(bob, "Withdraw it")
+    assert "and is *withdrawn*" in texts(bob)
 
 
 def test_a_budget_that_does_not_suffice_is_said_to_who_approves(page_of: Callable[..., AppTest]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from dpengine.spec import suggestions
 from dpengine.spec.notation import read
-from dpengine.spec.suggestions import suggested, suggested_amount
+from dpengine.spec.suggestions import spellings, suggested, suggested_amount
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,18 @@ def test_a_name_and_a_kind_suggest(name: str, kind: str, text: str) -> None:
 def test_an_amount_of_money_is_recognised_in_german() -> None:
     assert suggested_amount("Haushaltseinkommen (€)") == "0 to 200000 by 100"
     assert suggested_amount("Gebühr") == "0 to 1000 by 1"
+    for name in ("Bruttolohn", "Jahresverdienst", "Arbeitsentgelt", "Gehalt pro Jahr", "Umsatz"):
+        assert suggested_amount(name) == "0 to 200000 by 100", name
+    assert suggested_amount("Bruttomonatsverdienst") == suggested_amount("Monatslohn") == "0 to 20000 by 10"
+    assert suggested_amount("Belohnung") == suggested_amount("Lohngruppe") == "", "no amounts"
+
+
+@pytest.mark.parametrize("name", ["sex", "Geschlecht", "gender", "state_code"])
+def test_the_suggestion_of_a_column_is_one_of_its_spellings_and_each_can_be_read(name: str) -> None:
+    ways = [read(way, "category")["values"] for way in spellings(name)]
+    first = read(suggested(name, "category", year=2026), "category")["values"]
+    assert set(first) in map(set, ways)
+    assert all(len(set(values)) == len(values) for values in ways)
 
 
 def test_a_column_stored_as_dates_gets_days_whatever_its_name() -> None:

@@ -6,7 +6,9 @@ import streamlit as st
 
 from dpengine import BudgetError, Plan, predict
 from dpengine.accounting.approval.request import OPEN, Request, State
+from dpengine.accounting.entry import same_name
 from dpengine.bundle.approval_paper import Budget, approval_paper
+from dpengine.exact import exactly
 from dpengine.translation.catalogue import _
 from pages.parts.publish.outlook import trial
 from pages.parts.shared.approval_wording import decision, signed
@@ -17,6 +19,8 @@ from pages.parts.visit.state import visit
 from pages.parts.visit.strategy import is_adaptive
 
 __all__ = ["offer_paper", "offer_withdrawal", "show"]
+
+MAX_OTHERS = 3  # other plans that are named
 
 
 def show(plan: Plan, *, other_people: bool, needed: bool = True) -> bool:
@@ -72,6 +76,7 @@ def _offer_to_send(plan: Plan, before: Request | None, *, other_people: bool, ne
     """Offer to send the plan, and say what was decided if it was sent before."""
     if before is not None:
         st.info(decision(before), icon=":material/history:")
+    _name_other_plans(plan)
     why = (
         _("**This release needs a second person's approval.**")
         if needed
@@ -101,6 +106,23 @@ def _offer_to_send(plan: Plan, before: Request | None, *, other_people: bool, ne
         else:
             visit().renew("approval-note")
             st.rerun()
+
+
+def _name_other_plans(plan: Plan) -> None:
+    """Say which other plans of the same dataset wait or are approved: this one may be meant as one of them."""
+    requests = visit().ledger.approvals.requests()
+    others = [each for each in requests if each.state in OPEN and same_name(each.dataset) == same_name(plan.dataset)]
+    for each in others[:MAX_OTHERS]:
+        text = _(
+            "Another plan of {dataset}, at ε = {epsilon}: {what} The plan here is not the same in every letter. If it "
+            "should be, *Undo* leads back, or load that plan in step 2.",
+            dataset=plain(each.dataset),
+            epsilon=exactly(each.epsilon),
+            what=decision(each)
+            if each.state is State.APPROVED
+            else _("Sent by {whom}.", whom=signed(each.asked_by, each.asked)),
+        )
+        st.caption(f":material/info: {text}")
 
 
 def offer_withdrawal(request: Request) -> None:

@@ -32,7 +32,7 @@ KIND_NAMES = {
 }
 SOURCE_NAMES = {"typed": mark("I typed it"), "codebook": mark("a codebook"), "standard": mark("a standard list")}
 FOUND = mark("found for a part of ε")  # by the release
-SEEN = {"confirmed": mark("seen in the data, confirmed public by me")}
+SEEN = {"confirmed": mark("seen in the data, confirmed as public")}
 
 SOURCE_HELP = mark(
     "Readers will see this. *I typed it*: you knew the values without the data. *A codebook*: a document about the "

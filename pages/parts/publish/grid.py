@@ -15,12 +15,18 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.spec import notation
-from dpengine.spec.german_notation import in_german
-from dpengine.translation.catalogue import _, language, mark, number, plural
+from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.publish.column_card import FOUND, KIND_NAMES, SEEN, SOURCE_HELP, SOURCE_NAMES, of_kind, source_of
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.column_checks import ColumnCheck, check_columns
-from pages.parts.visit.plan.column_entry import HOW_WRITTEN, TO_CONFIRM, coarser, confirmed, finds_cells
+from pages.parts.visit.plan.column_entry import (
+    HOW_WRITTEN,
+    TO_CONFIRM,
+    coarser,
+    confirmed,
+    finds_cells,
+    notation_of_page,
+)
 from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.plan.tables import used
 from pages.parts.visit.state import visit
@@ -233,13 +239,8 @@ def _source(column: Mapping[str, Any]) -> str:
 
 
 def _text(column: dict[str, Any]) -> str:
-    text = column.get("written") or _in_words_of_the_page(column)
+    text = column.get("written") or notation_of_page(column)
     return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS // 10]}, …"
-
-
-def _in_words_of_the_page(column: dict[str, Any]) -> str:
-    text = notation.write(column)
-    return in_german(text) if language() == "de" and column["kind"] in ("number", "amount", "date", "time") else text
 
 
 def _state(column: Mapping[str, Any], check: ColumnCheck) -> str:

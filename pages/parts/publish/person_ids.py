@@ -68,13 +68,28 @@ def published_ids() -> list[str]:
 
 
 def ids_by_rows(table: Table, names: Sequence[str]) -> list[str]:
-    """Return the columns, among these, with another value in nearly every row: for the owner's eyes only."""
+    """Return the columns, among these, with another value in nearly every row: for the owner's eyes only.
+
+    Numbers with decimals, such as wages, may all differ, but name nobody.
+    """
     found = []
     for name in names:
         facts = owner.rows_kept(table, name, (1,))
         if facts.rows >= MIN_ROWS and facts.kept[0] >= NEARLY_ALL * facts.rows:
-            found.append(name)
+            texts = owner.distinct_texts(table, name, limit=MIN_ROWS)
+            if 2 * sum(map(_has_decimals, texts)) < len(texts):
+                found.append(name)
     return found
+
+
+def _has_decimals(text: str) -> bool:
+    """Whether a text is a number with decimals other than 0; three may be a group of thousands.
+
+    >>> [_has_decimals(text) for text in ("2345,67", "1.234,5", "0.1234", "1001.0", "1.234", "K-2.5")]
+    [True, True, True, False, False, False]
+    """
+    number = re.fullmatch(r"-?\d[\d.,' ]*?[.,](\d+)", text.strip())
+    return number is not None and len(number[1]) != 3 and int(number[1]) > 0
 
 
 def unsuspected() -> list[str]:

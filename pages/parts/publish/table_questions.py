@@ -23,13 +23,16 @@ from pages.parts.visit.state import visit
 
 __all__ = ["are_answered", "offer_to_number_names", "offer_to_skip_a_row"]
 
+WRITTEN_ON = {"mac_roman": ("Mac OS", "Ÿ"), "cp850": ("DOS", "\N{REPLACEMENT CHARACTER}")}
 MADE_FROM_ROWS = ("frequency", "answers")  # options that follow from answers, and raise no question anew
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a look at the rows found: rows `below` the table, a column of `counts`, columns of `several` answers."""
+    """What a look at the rows found: the likely `encoding` if letters look wrong, rows `below` the table, a column of
+    `counts`, columns of `several` answers."""
 
+    encoding: str | None
     below: int
     counts: str | None
     several: list[str]
@@ -42,8 +45,10 @@ def are_answered(table: Table, source: uploads.Place, how: dict[str, Any]) -> bo
         _ask_for_names(question)
         return False
     kinds = {suffix.lower() for suffix in source.path.suffixes} if source.path is not None else set()
-    has_end = not kinds.isdisjoint((*TEXT, *EXCEL))
-    seen = background_read.read("look", lambda _job: _look(table, has_end), table, doing=mark("Looking"), question=how)
+    has_end, is_text = not kinds.isdisjoint((*TEXT, *EXCEL)), not kinds.isdisjoint(TEXT)
+    seen = background_read.read(
+        "look", lambda _job: _look(table, has_end, is_text), table, doing=mark("Looking"), question=how
+    )
     if seen is None:
         return False
     several = [
@@ -51,7 +56,9 @@ def are_answered(table: Table, source: uploads.Place, how: dict[str, Any]) -> bo
         for name in seen.several
         if one_line(name) not in map(one_line, how["answers"] or ()) and _is_open("cells", question, name)
     ]
-    if seen.below and _is_open("last", question):
+    if seen.encoding is not None and how["encoding"] is None and _is_open("letters", question):
+        _ask_about_letters(seen.encoding, question)
+    elif seen.below and _is_open("last", question):
         _ask_about_last_rows(seen.below, question)
     elif seen.counts is not None and how["frequency"] is None and _is_open("rows", question):
         _ask_about_counts(seen.counts, question)
@@ -62,9 +69,14 @@ def are_answered(table: Table, source: uploads.Place, how: dict[str, Any]) -> bo
     return False
 
 
-def _look(table: Table, has_end: bool) -> Look:
+def _look(table: Table, has_end: bool, is_text: bool) -> Look:
     below = owner.rows_below(table) if has_end else 0
-    return Look(below, owner.frequency_column(table), owner.columns_of_several_answers(table))
+    return Look(
+        owner.encoding_found(table) if is_text else None,
+        below,
+        owner.frequency_column(table),
+        owner.columns_of_several_answers(table),
+    )
 
 
 def _is_open(what: str, question: object, column: str = "") -> bool:
@@ -81,6 +93,20 @@ def _offer(
             confirm, key=visit().key(f"confirm-{what}"),
             on_click=lambda: visit().keep(f"{what}-confirmed-{column}", question, True),
         )  # fmt: skip
+
+
+def _ask_about_letters(encoding: str, question: object) -> None:
+    """Ask whether the file is in an old encoding: as it was read, no value with an umlaut would match a list."""
+    system, letter = WRITTEN_ON[encoding]
+    text = _(
+        "**Some letters look wrong, as if this file had been written by an old program for {system}**: an ü was read "
+        "as {letter}. Only you see this.",
+        system=system,
+        letter=letter,
+    )
+    st.warning(text, icon=":material/match_case:")
+    change = _("Read it as a file of {system}", system=system)
+    _offer(change, partial(set_option, "encoding", encoding), _("The letters are right"), "letters", question)
 
 
 def _ask_about_last_rows(below: int, question: object) -> None:

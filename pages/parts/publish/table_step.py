@@ -69,7 +69,9 @@ def choose_table() -> None:
 
 def choose_from_database(databases: dict[str, Connection]) -> None:
     """Ask for one of the operator's databases, and for a table or view of it by name."""
-    name = st.selectbox(_("Database"), list(databases), index=None, key=visit().key("database"))
+    name = st.selectbox(
+        _("Database"), list(databases), index=None, placeholder=_("Choose one"), key=visit().key("database")
+    )
     if name is None:
         st.caption(_("These are the databases that this server may read. Nothing in them is changed."))
         return
@@ -83,7 +85,9 @@ def choose_from_database(databases: dict[str, Connection]) -> None:
         st.info(_("This database has no table or view that this server may read."), icon=":material/search_off:")
         st.button(_("Look again"), key=visit().key("look-again"), on_click=background_read.drop, args=("tables",))
         return
-    chosen = st.selectbox(_("Table or view"), offered, index=None, key=visit().key(f"table-of-{name}"))
+    chosen = st.selectbox(
+        _("Table or view"), offered, index=None, placeholder=_("Choose one"), key=visit().key(f"table-of-{name}")
+    )
     clicked = st.button(_("Open it"), key=visit().key("open-table"), disabled=chosen is None)
     if chosen is None or not (clicked or background_read.job_for("view", (name, chosen))):
         return
@@ -132,6 +136,8 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
             reading_options.read_plainly()
         _take(table, arrived, how)
     elif (job := background_read.job_for("file", question)) is not None and job.done:
+        if reading_options.kept(how):  # they may be the reason: a Parquet file has no columns of the same name
+            reading_options.read_plainly()
         _offer_other_names(job.failure)
         st.caption(
             _(
@@ -153,7 +159,13 @@ def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
     if sheets is None:
         return
     if len(sheets) > 1:
-        other = st.selectbox(_("Sheet to read instead"), sheets, index=None, key=visit().key("other-sheet"))
+        other = st.selectbox(
+            _("Sheet to read instead"),
+            sheets,
+            index=None,
+            placeholder=_("Choose a sheet"),
+            key=visit().key("other-sheet"),
+        )
         how["sheet"] = other or how["sheet"]
     if not reading_options.differ(how):
         return

@@ -182,8 +182,10 @@ def _say_what_it_says(release: Release) -> None:
         )
         if counted := rows_counted(release.plan):
             st.markdown(_("**What is counted.** {text}", text=plain(counted)))
-        for line in (*_of_everybody(release), *_bounds_found(release.plan)):
+        for line in _of_everybody(release):
             st.markdown(line)
+        for line in _bounds_found(release.plan):
+            st.markdown(line, help=term("found-bound"))
         _say_how_to_read(release)
 
 

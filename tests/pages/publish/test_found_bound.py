@@ -56,6 +56,8 @@ def test_one_click_lets_the_bound_be_found_and_another_states_it_again() -> None
     assert visit_of(page).entries.declared["pay"]["upper"] == {"share": "0.1"}
     assert "10 % of ε finds the bound" in texts(page)
     assert "finding takes 0.1" in texts(page)
+    (highest,) = (each for each in page.text_input if each.label == "Surely not above")
+    assert highest.value == "1000000", "what was typed stays"
     (box,) = (each for each in page.checkbox if each.label == "Find the upper bound")
     settled(box.uncheck().run())
     assert not visit_of(page).entries.declared["pay"].get("upper")

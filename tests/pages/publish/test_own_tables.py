@@ -37,7 +37,7 @@ def shown_weights(people: AppTest) -> None:
 def test_a_column_that_is_named_like_an_amount_is_averaged_and_can_be_crossed_instead(people: AppTest) -> None:
     assert "county × sex (average of income)" in texts(people)
     labelled(people.get("button_group"), "Published of them").set_value(["sum", "median"]).run()
-    assert "county × sex (total of income, median of income)" in texts(people)
+    assert "county × sex (total, median of income)" in texts(people)
     labelled(people.multiselect, "Averaged or added up").set_value([]).run()
     assert not people.exception
     assert visit_of(people).entries.declared["income"]["kind"] == "number"
@@ -45,13 +45,13 @@ def test_a_column_that_is_named_like_an_amount_is_averaged_and_can_be_crossed_in
     people.multiselect[0].set_value(["county", "sex", "age"]).run()
     labelled(people.multiselect, "Averaged or added up").set_value(["age"]).run()
     assert visit_of(people).entries.declared["age"]["kind"] == "amount", "any number can be averaged"
-    assert "county × sex (total of age, median of age)" in texts(people)
+    assert "county × sex (total, median of age)" in texts(people)
 
 
 def test_measures_that_exclude_each_other_are_told_where_they_are_picked(people: AppTest) -> None:
     measures = labelled(people.get("button_group"), "Published of them")
     measures.set_value(["mean", "standard_deviation"]).run()
-    assert "county × sex (average of income, standard deviation of income)" in texts(people)
+    assert "county × sex (average, standard deviation of income)" in texts(people)
     assert "cannot stand beside a median" not in texts(people)
     measures.set_value(["standard_deviation", "quartiles"]).run()
     assert "cannot stand beside a median or quartiles of the same column (income)" in texts(people)

@@ -400,7 +400,7 @@ def test_a_table_of_ones_own_is_picked_in_one_box_and_what_is_in_none_is_named(c
     assert labelled(clinic.multiselect, "Table 1: counts by").key == box.key, "the same box: its menu stays open"
     labelled(clinic.multiselect, "Table 1: counts by").set_value(["age", "region"]).run()
     assert visit_of(clinic).entries.own == (("age", "region"),)
-    assert "In no table: visit_date. They are not published" in texts(clinic)
+    assert "In no table: visit_date. It is not published" in texts(clinic)
     labelled(clinic.multiselect, "Another table: counts by").set_value(["visit_date"]).run()
     assert visit_of(clinic).history.now.words == "tables: visit_date, age × region"
     assert "In no table" not in texts(clinic)

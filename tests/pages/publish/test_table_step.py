@@ -6,13 +6,14 @@ import io
 from collections.abc import Callable
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import xlsxwriter
 
 from dpengine import PlanError
-from dpengine.owner import row_count
+from dpengine.owner import distinct_texts, row_count
 from dpengine.sources.files import isolated
 from pages.parts.visit import saved_draft
 from pages.parts.visit.plan import plan_form
@@ -95,6 +96,20 @@ def test_two_columns_of_one_name_are_no_title_above_the_names() -> None:
     assert visit_of(page).read_as == {"number_names": True}
 
 
+def test_a_parquet_file_in_place_of_one_with_numbered_names_is_read_plainly() -> None:
+    page = visit()
+    page.get("file_uploader")[0].upload("2025.csv", b"age,age\n34,35\n").run()
+    press(settled(page), "Number them in their order: name, name (2), …")
+    here = visit_of(settled(page))
+    here.open_step("table")
+    settled(page.run())
+    file = io.BytesIO()
+    pd.DataFrame({"age": [34, 35]}).to_parquet(file)
+    page.get("file_uploader")[0].upload("2026.parquet", file.getvalue()).run()
+    settled(page)
+    assert (here.table_name, here.read_as) == ("2026.parquet", {})
+
+
 def _sheets(**rows: list[list[object]]) -> bytes:
     file = io.BytesIO()
     with xlsxwriter.Workbook(file) as book:
@@ -142,6 +157,34 @@ def test_a_new_file_that_is_not_like_the_one_before_is_read_plainly() -> None:
     assert (here.table_name, here.read_as) == ("pupils.csv", {})
     assert row_count(here.table) == 3
     assert "read like the table before" not in texts(page)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "system", "towns"),
+    [("mac_roman", "Mac OS", ["Köln", "Gütersloh"]), ("mac_roman", "Mac OS", ["Straße", "Öffentlich"]),
+     ("cp850", "DOS", ["Köln", "Lübeck"]), ("cp850", "DOS", ["Märkischer Kreis"])],
+)  # fmt: skip
+def test_letters_of_an_old_mac_or_of_dos_are_read_right_by_a_click(
+    encoding: str, system: str, towns: list[str]
+) -> None:
+    page = visit()
+    content = "town;age\n" + "".join(f"{town};3{k}\n" for k, town in enumerate(towns))
+    page.get("file_uploader")[0].upload("towns.csv", content.encode(encoding)).run()
+    settled(page)
+    assert visit_of(page).table is None, "nothing goes on before the question is answered"
+    press(page, f"Read it as a file of {system}")
+    here = visit_of(settled(page))
+    assert here.read_as == {"encoding": encoding}
+    assert distinct_texts(here.table, "town", limit=9) == sorted(towns)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+def test_letters_of_other_languages_and_signs_raise_no_question(encoding: str) -> None:
+    page = visit()
+    towns = ["Šibenik", "Brašov 5 €", "L’Haÿ “x” – §5", "VŠEM ŸX", "Niš", "50€", "€5", "Köln"]
+    content = "town\tage\n" + "".join(f"{town}\t3{k}\n" for k, town in enumerate(towns))
+    page.get("file_uploader")[0].upload("towns.tsv", content.encode(encoding)).run()
+    assert visit_of(settled(page)).table is not None
 
 
 TOTAL = b"class;days\n7a;3\n7b;4\nTotal;77001\n", "The last row looks like a total", "77001"

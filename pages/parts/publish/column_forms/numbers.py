@@ -20,9 +20,10 @@ from dpengine.spec.numeric.edges import equal_edges
 from dpengine.spec.numeric.found_bins import read_share
 from dpengine.spec.numeric.found_upper import DEFAULT_SHARE
 from dpengine.spec.plan import exact_epsilon
-from dpengine.translation.catalogue import _, mark, number, plural
+from dpengine.translation.catalogue import _, localised, mark, number, plural
 from pages.parts.publish.column_forms.boxes import ask_texts, fill_in_button, filling_popover, key_for
 from pages.parts.publish.tables.levels_box import ask_levels
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.typed_numbers import decimal
 from pages.parts.shared.wording import plain
 from pages.parts.visit.plan.column_entry import edges_of, has_found_bins, has_found_upper, with_even_knots
@@ -145,6 +146,8 @@ def ask_amount(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str,
         ("to", _("Highest value"), "200000"),
         ("step", _("Rounded to"), "100"),
     )
+    if has_found_upper(column):
+        asked = (asked[0], ("to", _("Surely not above"), "10000000"), asked[2])
     typed = {
         field: decimal(
             place.text_input(label, str(column.get(field) or ""), placeholder=example, key=key_for(field, name))
@@ -188,7 +191,7 @@ def _ask_upper(name: str, column: Mapping[str, Any]) -> Any:
             "predictions are for the highest value: errors of averages shrink in proportion to the bound.",
             share=f"{number(100 * float(share), '.3g')} %",
         )
-        st.caption(_with_price(text, share))
+        st.caption(_with_price(text, share), help=term("found-bound"))
     return upper
 
 
@@ -213,7 +216,7 @@ def _numbers_written(name: str, column: dict[str, Any]) -> dict[str, Any]:
     """Ask how the numbers of a text column are written, and which texts stand beside them."""
     now, affixes = column.get("format") or PLAIN, list(column.get("affixes", ()))
     written = st.segmented_control(
-        _("How {number} is written in this column", number=PLAIN),
+        _("How {number} is written in this column", number=localised(PLAIN)),
         list(get_args(NumberFormat)),
         default=now if now in get_args(NumberFormat) else PLAIN,
         required=True,

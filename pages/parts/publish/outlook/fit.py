@@ -15,13 +15,15 @@ import streamlit as st
 
 from dpengine import PlanError, owner
 from dpengine.sources.table import Table
+from dpengine.spec import notation
 from dpengine.spec.date_text import DATE_FORMATS
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.domain import Amount, Category, Column, Date, Number
 from dpengine.spec.numeric.affixes import MAX_AFFIXES
 from dpengine.spec.plan import Plan
+from dpengine.spec.suggestions import spellings
 from dpengine.spec.wording import percent
-from dpengine.translation.catalogue import _, mark
+from dpengine.translation.catalogue import _, mark, some_of
 from pages.parts.publish.outlook.missing_texts import offer_missing_texts
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.wording import edge_or_day, plain, plain_name
@@ -69,7 +71,7 @@ FORMATS: tuple[NumberFormat, ...] = ("1234.5", "1,234.5", "1.234,5")
 FEW = 0.01  # share of rows: if fewer lie in the upper half of a range, the range is too wide
 
 Shares = dict[str, float]
-Better = dict[str, dict[str, Any]]  # by column, the fields of its entry that say how its numbers are written
+Better = dict[str, dict[str, Any]]  # by column, the fields of its entry that say how its values are written
 
 
 def warn(plan: Plan) -> None:
@@ -163,8 +165,10 @@ def _advice(*, is_amount: bool, is_number: bool, how: dict[str, Any] | None) -> 
         )
     if how is not None and (is_amount or is_number):
         return _("If this is not intended, numbers are written in another way than declared.")
-    if how is not None:
+    if how is not None and "format" in how:
         return _("If this is not intended, dates are written in another way than declared.")
+    if how is not None:
+        return _("If this is not intended, its values are written in another way than declared.")
     if not (is_amount or is_number):
         return _("If this is not intended, look for another format or spelling in step 3.")
     text = _(
@@ -184,10 +188,12 @@ def _amounts(plan: Plan) -> list[Amount]:
 
 
 def _offer_to_read(name: str, how: dict[str, Any]) -> None:
-    """Offer to read the numbers of a column as `how` says; nothing is read so before its owner clicks."""
+    """Offer to read the values of a column as `how` says; nothing is read so before its owner clicks."""
     entries = visit().entries
     column, written = plain_name(name), how.get("format", "")
-    if "affixes" not in how:
+    if "values" in how:
+        words = _("The values of {column} are: {values}", column=column, values=some_of(how["values"]))
+    elif "affixes" not in how:
         example = DATE_FORMATS[written] if entries.declared[name]["kind"] == "date" else written
         words = _("Read {column} as written like {example}", column=column, example=example)
     elif written:
@@ -223,7 +229,8 @@ def _misfits(
     grouped = owner.thousands_found(table, numbers)
     better: Better = {name: {"format": written} for name, written in grouped.items()}
     better |= _read_better(table, numbers, shares, grouped)
-    return shares, better | _dates_read_better(table, columns, shares), beyond
+    better |= _dates_read_better(table, columns, shares) | _values_read_better(table, columns, shares)
+    return shares, better, beyond
 
 
 def _dates_read_better(table: Table, columns: Sequence[Column], shares: Shares) -> Better:
@@ -233,6 +240,23 @@ def _dates_read_better(table: Table, columns: Sequence[Column], shares: Shares) 
     tried = [doubtful[name].model_copy(update={"format": pattern or None}) for name, pattern in found.items()]
     after = _shares(table, tried)
     return {c.name: {"format": c.format or ""} for c in tried if after[c.name] < shares[c.name] / 2}
+
+
+def _values_read_better(table: Table, columns: Sequence[Column], shares: Shares) -> Better:
+    """Return the usual list of values, for a column of that name, by which the fewest rows do not fit, by column.
+
+    The lists are public; which one fits says no more than how the column is written.
+    """
+    doubtful = [c for c in columns if isinstance(c, Category) and not c.levels and shares[c.name] >= MANY]
+    least = {column.name: shares[column.name] / 2 for column in doubtful}
+    better: Better = {}
+    for column in doubtful:
+        for way in spellings(column.name):
+            how = {"values": notation.read(way, "category")["values"], "source": "standard"}
+            share = _shares(table, [column.model_copy(update={"values": tuple(how["values"]), "codebook": None})])
+            if share[column.name] < least[column.name]:
+                better[column.name], least[column.name] = how, share[column.name]
+    return better
 
 
 def _read_better(

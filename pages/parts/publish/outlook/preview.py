@@ -233,6 +233,7 @@ def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None) -> 
             _("At ε = {epsilon} readers get intervals of about **±{half_width}** {unit} for a cell of {table}, if its "
               "columns depend on each other as usual.",
               epsilon=epsilon, half_width=people(cell), unit=unit, table=name),
+            *([] if drawn is None else [_noise_seen(drawn, table)]),
         ]  # fmt: skip
     elif cell >= EXACT:
         facts = [
@@ -250,7 +251,8 @@ def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None) -> 
         facts.append(_("The total is within **±{half_width}**, 95 times in 100.", half_width=people(total)))
     else:
         facts.append(_("The total is **almost certain** to be exact."))
-    facts.append(_noise(plan, table, cell) if drawn is None else _noise_seen(drawn, table))
+    if drawn is None or cell < EXACT:
+        facts.append(_noise(plan, table, cell))
     facts.append(left_aside(plan, [table]))
     return " ".join(filter(None, [*of_amounts, *facts, *findable_in_words(plan)]))
 
@@ -262,8 +264,8 @@ def _noise_seen(drawn: Result, table: tuple[str, ...]) -> str:
     """
     cells, noisy = drawn.cells(table), drawn.mostly_noise(table)[listed_cells(drawn.plan, table)]
     return _(
-        "In the made-up release shown here, of about {rows} {unit}, whose columns hardly do, they are about ±{reach} "
-        "on average, and **{noisy} of {cells} cells** are mostly noise.",
+        "If they hardly do, as in the made-up release shown here, of about {rows} {unit}, intervals are about "
+        "±{reach}, and **{noisy} of {cells} cells** are mostly noise.",
         rows=number(drawn.plan.rows_about or ASSUMED_ROWS),
         unit=rows_noun(drawn.plan),
         reach=people(float((cells["high"] - cells["estimate"]).mean())),

@@ -14,7 +14,7 @@ from dpengine.sources.table import Table
 from dpengine.spec.categories.tree import MARK
 from dpengine.spec.limits import MAX_TABLE_COLUMNS
 from dpengine.spec.published_table import PublishedTable
-from dpengine.translation.catalogue import _, mark, some_of
+from dpengine.translation.catalogue import _, mark, plural, some_of
 from pages.parts.publish.column_card import guessed_kind, of_kind
 from pages.parts.publish.person_ids import may_have_several_rows
 from pages.parts.publish.tables import persons_box
@@ -68,8 +68,10 @@ def ask_own_tables(entries: Entries) -> Entries:
     entries = entries.with_(declared=_kinds(entries))
     in_tables = used(entries)
     if absent := [name for name in entries.chosen if name not in in_tables]:
-        text = _(
+        text = plural(
+            "In no table: {columns}. It is not published; to publish it, pick it in a table.",
             "In no table: {columns}. They are not published; to publish them, pick them in a table.",
+            len(absent),
             columns=plain(some_of(absent)),
         )
         st.caption(f":material/info: {text}")

@@ -165,8 +165,22 @@ TERMS = {
             "cannot be seen in the average. Tight bounds mean less noise, but cut off more. The ± does not include "
             "what is cut off."
         ),
-        ("sensitivity", "domain", "noise"),
+        ("sensitivity", "domain", "noise", "found-bound"),
         ("ask",),
+    ),
+    "found-bound": Term(
+        mark("Found upper bound"),
+        mark("upper bound found, unknown maximum, highest value, clamping, clipping, winsorising, top coding"),
+        mark(
+            "An upper bound of an amount that a release finds privately, since nobody knows how large the values are."
+        ),
+        mark(
+            "You state that wages are surely not above 1,000,000. For a tenth of ε, a release finds that hardly anyone "
+            "earns more than 10,000, and publishes this bound. Averages then have a hundredth of the noise. A wage of "
+            "50,000 counts as 10,000, so totals are too low where a few very large values make up much of them."
+        ),
+        ("mean", "domain", "noise"),
+        ("publish",),
     ),
     "exponential": Term(
         mark("Exponential mechanism"),

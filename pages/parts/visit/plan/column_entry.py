@@ -14,16 +14,17 @@ from dpengine.sources.mixed import holds_texts
 from dpengine.sources.plan_template import MAX_HEADING
 from dpengine.spec import notation
 from dpengine.spec.domain import FOR_READERS, Category, Column
+from dpengine.spec.german_notation import in_german
 from dpengine.spec.numeric.amount_text import even_knots
 from dpengine.spec.plan import Plan
 from dpengine.spec.suggestions import suggested, suggested_amount
-from dpengine.translation.catalogue import _, mark
+from dpengine.translation.catalogue import _, language, mark
 from pages.parts.visit.plan.level_entry import longer_periods
 
 __all__ = [
     "BOUNDS", "HOW_WRITTEN", "TO_CONFIRM", "all_whole", "cleaned", "coarser", "confirmed", "edges_of", "entry",
     "entry_without_words", "finds_cells", "has_found_bins", "has_found_upper",
-    "is_blank", "is_found", "is_from_file", "listed",
+    "is_blank", "is_found", "is_from_file", "listed", "notation_of_page",
     "open_questions", "plan_of_one", "same_cells", "suggestion", "texts_from_file", "waits_for_a_list",
     "with_even_knots",
 ]  # fmt: skip
@@ -148,6 +149,12 @@ def listed(column: Mapping[str, Any]) -> list[str]:
     (['1', 'b'], [], [])
     """
     return [] if is_found(column) else list(map(str, column.get("values") or ()))
+
+
+def notation_of_page(column: Mapping[str, Any]) -> str:
+    """Return the short text of an entry, with German words for spans and periods on a German page."""
+    text = notation.write(column)
+    return in_german(text) if language() == "de" and column["kind"] in ("number", "amount", "date", "time") else text
 
 
 def same_cells(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -30,13 +30,6 @@ OF_AMOUNTS = {
     "quartiles": mark("quartiles"),
     "standard_deviation": mark("standard deviation"),
 }
-WORDS = {
-    "mean": mark("average of {amount}"),
-    "sum": mark("total of {amount}"),
-    "median": mark("median of {amount}"),
-    "quartiles": mark("quartiles of {amount}"),
-    "standard_deviation": mark("standard deviation of {amount}"),
-}
 OF_TWO = {
     "correlation": mark("correlation of {of} and {on}"),
     "slope": mark("slope of {of} on {on}"),
@@ -111,8 +104,8 @@ def in_words(measure: Measure) -> str:
     what, amount, *other = measure
     if other:
         return _(OF_TWO[what], of=amount, on=other[0])
-    if what in WORDS:
-        return _(WORDS[what], amount=amount)
+    if what in OF_AMOUNTS:
+        return _("{measures} of {amount}", measures=_(OF_AMOUNTS[what]), amount=amount)
     return _("quantiles {parts} of {amount}", parts=", ".join(map(localised, what.split())), amount=amount)
 
 
@@ -125,12 +118,29 @@ def named(table: PublishedTable) -> str:
     'state (of county) × sex'
     >>> named(PublishedTable(columns=("sex",), distinct=True, cells_per_person=2))
     'sex (each person once in each of at most 2 cells)'
+    >>> named(table_of(("sex",), [("mean", "pay"), ("sum", "rent"), ("median", "pay")]))
+    'sex (average, median of pay, total of rent)'
     """
-    columns, measures = " × ".join(map(_spoken, table.columns)), list(map(in_words, measures_of(table)))
+    columns, measures = " × ".join(map(_spoken, table.columns)), _together(measures_of(table))
     if table.cells_per_person > 1:
         most = number(table.cells_per_person)
         measures = [_("each person once in each of at most {most} cells", most=most)]
     return f"{columns} ({', '.join(measures)})" if measures else columns
+
+
+def _together(measures: Iterable[Measure]) -> list[str]:
+    """Return measures in words, those of one amount together."""
+    words: dict[Measure, list[str]] = {}
+    for measure in measures:
+        what, *amount = measure
+        if what in OF_AMOUNTS:
+            words.setdefault(tuple(amount), []).append(_(OF_AMOUNTS[what]))
+        else:
+            words[measure] = []
+    return [
+        _("{measures} of {amount}", measures=", ".join(each), amount=of[0]) if each else in_words(of)
+        for of, each in words.items()
+    ]
 
 
 def _spoken(name: str) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dpengine.spec import notation
 from dpengine.spec.wording import KINDS
 from dpengine.translation.catalogue import _, localised, mark, number, plural
-from pages.parts.visit.plan.column_entry import is_found, listed
+from pages.parts.visit.plan.column_entry import is_found, listed, notation_of_page
 from pages.parts.visit.plan.entries import LAYOUTS, Entries
 from pages.parts.visit.plan.table_measures import OF_AMOUNTS, named
 from pages.parts.visit.plan.tables import published
@@ -119,7 +118,7 @@ def _cells(column: Mapping[str, Any]) -> str:
     """Return the cells of a column in words; values are only counted, so that removed ones are not kept."""
     if column["kind"] == "category" and not is_found(column):
         return plural("{n} value", "{n} values", len(values)) if (values := column.get("values", ())) else ""
-    return str(column.get("written") or "") or notation.write(column)
+    return str(column.get("written") or "") or notation_of_page(column)
 
 
 def _unit(before: Entries, after: Entries) -> Iterator[str]:

@@ -293,3 +293,24 @@ def test_usual_texts_for_no_answer_are_offered_as_missing() -> None:
         settled(page)
     assert [column.missing_as for column in to_plan(here.entries).columns] == [("k. A.",), ("keine Angabe",)]
     assert "no answer" not in "".join(warning.value for warning in page.warning)
+
+
+def test_a_list_of_sexes_in_another_spelling_is_one_click_from_the_right_one() -> None:
+    page = visit()
+    rows = "\n".join(f"{'wmwmwmwmd'[k % 9]};A" for k in range(200))
+    page.get("file_uploader")[0].upload("pay.csv", f"Geschlecht;ward\n{rows}\n".encode()).run()
+    sexes = {"name": "Geschlecht", "kind": "category", "values": ["männlich", "weiblich", "divers"]}
+    here = visit_of(page)
+    here.entries = here.entries.with_(
+        chosen=("Geschlecht",), declared={"Geschlecht": sexes}, several_rows=False, rows_about=1000
+    )
+    here.settle("columns", "domain", "unit")
+    settled(page.run())
+    (told,) = [warning.value for warning in page.warning]
+    assert told.endswith(
+        "Only you see this. If this is not intended, its values are written in another way than declared."
+    )
+    labelled(page.button, "The values of Geschlecht are: w, m, d").click().run()
+    settled(page)
+    assert visit_of(page).plan.column("Geschlecht").labels[:3] == ("w", "m", "d")
+    assert not page.warning

@@ -29,6 +29,7 @@ def test_the_simulated_error_appears_by_itself(adaptive: AppTest) -> None:
     assert not adaptive.exception
     said = texts(adaptive)
     assert re.search(r"At ε = 0\.5 readers get intervals of about \*\*±[\d.,]+\*\* people for a cell of ", said)
+    assert "as usual. If they hardly do, as in the made-up release shown here" in said, "nothing stands between them"
     assert "off by" not in said, "one number leads, and the other one is that of the picture"
     assert "tried out on made-up people" in said
     assert "predict(" not in said
