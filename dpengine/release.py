@@ -259,7 +259,7 @@ def digest_for(table: Table, plan_id: str, ledger: Ledger) -> bytes:
 
 def is_recorded(table: Table, plan: Plan, ledger: Ledger) -> bool:
     """Return whether `ledger` holds the release of `plan` on this table, so that it costs nothing."""
-    plan_id = decide(plan).plan_id
+    plan_id = decide(plan.as_written).plan_id
     return ledger.find(ledger.fingerprint(digest_for(table, plan_id, ledger)), plan_id) is not None
 
 
@@ -322,7 +322,7 @@ def true_counts(
         with open_table(table) as opened:
             return true_counts(opened, plan, ledger, tables)
     count.check(table, plan)
-    plan_id = decide(plan).plan_id
+    plan_id = decide(plan.as_written).plan_id
     key = _truncation_key(ledger, ledger.fingerprint(digest_for(table, plan_id, ledger)), plan_id)
     wanted = (*plan.marginals, ()) if tables is None else tuple(tables)
     counts = count.count(table, plan, wanted, truncation_key=key)

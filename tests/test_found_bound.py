@@ -20,6 +20,7 @@ import dpengine as dpe
 from dpengine.estimate.found_cells import resolve
 from dpengine.measure import search as searching
 from dpengine.measure.strategy import decide, resolved
+from dpengine.release import is_recorded, true_counts
 from dpengine.spec.exchange import csvw_eo
 from tests.bundles import manifest_in, members_of, with_search, zipped
 from tests.replay import check_only_outputs_decide
@@ -128,6 +129,23 @@ def test_quantiles_have_knots_in_the_range_that_was_found() -> None:
     finished = released(**FORMS["quantiles"])
     assert pay(finished.plan).all_knots == tuple(Decimal(50 * k) for k in range(21))
     assert abs(finished.tables["sex",]["quantile_0.5_pay"].iloc[0] - 499.5) < 60
+
+
+def test_a_release_is_recognised_by_its_own_plan_also_where_quantiles_follow_otherwise_from_the_found_bound() -> None:
+    """In ten steps, they are read at knots; in all of the range, the plan would have them chosen."""
+    text = PLAN.replace("mean: [pay]", "quantiles: {pay: [0.1, 0.25, 0.5, 0.75, 0.9]}")
+    asked = plan(text.replace("tables:", "unit: {rows: 1, id: who}\nrows_about: 10000\ntables:"))
+    rows = people(2_000).assign(pay=lambda frame: frame["pay"] // 10, who=np.arange(2_000) // 2)
+    ledger = dpe.Ledger.in_memory()
+    with no_noise(), dpe.open_table(rows) as table:
+        made = dpe.release(table, asked, ledger)
+        assert pay(made.plan).high == 100
+        assert decide(made.plan).plan_id != decide(asked).plan_id
+        assert is_recorded(table, made.plan, ledger)
+        assert not is_recorded(table, made.plan.at(3), ledger)
+        assert dpe.verify(made.bundle)
+        of_plan, of_release = (true_counts(table, each, ledger, [("sex",)]) for each in (asked, made.plan))
+        assert of_plan["sex",].tolist() == of_release["sex",].tolist(), "the same rows of each person"
 
 
 def test_a_plan_keeps_its_identity_when_its_bound_is_found() -> None:

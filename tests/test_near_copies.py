@@ -96,6 +96,37 @@ def test_a_renamed_used_column_and_another_plan_share_it_too(ledger: dpe.Ledger)
     assert ledger.spent("clinic") == Fraction(3, 10)
 
 
+def test_other_names_are_no_new_people_though_each_column_has_two_values() -> None:
+    """Then only whole rows tell people apart, and columns are in the order of their names where rows are hashed."""
+
+    def answers(seed: int) -> pd.DataFrame:
+        drawn = np.random.default_rng(seed).random((3_000, 12)) < 0.4
+        return pd.DataFrame(np.where(drawn, "yes", "no"), columns=[f"q{k:02}" for k in range(12)])
+
+    def plan(dataset: str, column: str) -> dpe.Plan:
+        return dpe.Plan(dataset=dataset, epsilon=1, columns=[dpe.YesNo(name=column)], tables=[[column]])
+
+    asked, ledger = answers(1), dpe.Ledger.in_memory()
+    ledger.set_cap("survey", 1)
+    dpe.release(asked, plan("survey", "q03"), ledger)
+    with (
+        dpe.open_table(asked, rename={"q00": "last one"}) as renamed,
+        pytest.raises(dpe.BudgetError, match="looks like"),
+    ):
+        dpe.release(renamed, plan("another", "q04"), ledger)
+    backwards = asked.iloc[30:].rename(columns={f"q{k:02}": f"answer {99 - k}" for k in range(12)})
+    with pytest.raises(dpe.BudgetError, match="looks like"):
+        dpe.release(backwards, plan("another", "answer 95"), ledger)
+    dpe.release(answers(2), plan("others", "q03"), ledger)
+
+
+def test_a_table_without_rows_is_published_and_resembles_none() -> None:
+    ledger, empty = dpe.Ledger.in_memory(), CLINIC.iloc[:0].astype(str)
+    for dataset in ("one", "other"):
+        dpe.release(empty.assign(**{dataset: ""}), plan_of(dataset), ledger)
+        assert ledger.spent(dataset) == Fraction(1, 10)
+
+
 def test_tampered_copies_cannot_be_averaged(ledger: dpe.Ledger) -> None:
     """Without recognition each copy has a budget of its own, and the mean of all comes as near as one likes."""
     granted = 1

@@ -90,13 +90,16 @@ class Entry:
 
 
 def same_name(dataset: str) -> str:
-    """Normalise a dataset's name, so that a capital letter or a blank opens no second budget.
+    """Normalise a dataset's name, so that a capital letter, a blank or what nobody sees opens no second budget.
 
     Raises `BudgetError` for what is no text.
 
-    >>> same_name(" Clinic ") == same_name("CLINIC")
+    >>> same_name(" Clinic  2026 ") == same_name("CLINIC 20\u200b26")
     True
     """
     if not isinstance(dataset, str):
         raise BudgetError(_("A dataset is named by a text, such as clinic-2026."))
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", dataset).casefold()).strip()
+    if not dataset.isascii():
+        seen = "".join(letter for letter in dataset if unicodedata.category(letter) != "Cf")
+        dataset = unicodedata.normalize("NFKC", seen or dataset)
+    return " ".join(unicodedata.normalize("NFKC", dataset.casefold()).split())

@@ -1,8 +1,8 @@
 """Sketches of tables, and a test of whether two of them are of the same people.
 
 A `Sketch` holds histograms: how many rows fall into each of 256 bins by a hash of a value, of a whole row, or of a cell
-of a counted table. Hashes do not depend on the names or the order of columns and rows, so a histogram of one column
-does not change with other columns, and a missing row changes one count.
+of a counted table. Hashes do not depend on the order of rows, so a missing row changes one count; nor, except for one
+of whole rows, on the names or the order of columns. A histogram of one column does not change with other columns.
 
 `resemblance` compares histograms with n and n′ rows by Pearson's statistic of homogeneity,
 
@@ -38,10 +38,11 @@ import numpy as np
 
 from dpengine.array_types import Floats, Ints
 
-__all__ = ["BINS", "FALSE_ALARM", "ROWS", "VALUES", "Histogram", "Sketch", "chance", "resemblance"]
+__all__ = ["BINS", "FALSE_ALARM", "NAMELESS", "ROWS", "VALUES", "Histogram", "Sketch", "chance", "resemblance"]
 
 BINS = 256
 VALUES, ROWS = "values", "rows"  # kinds of histograms: of one column, of whole rows; the others are of counted cells
+NAMELESS = "rows in any order of columns"  # such as after columns were renamed, by whose names `ROWS` are hashed
 FALSE_ALARM = 1e-4  # tables of different people resemble each other with at most this probability
 _EXACT = 64  # rows in a bin up to which its distribution is summed exactly
 _WORTH_TESTING = 0.8  # as a fraction of the D that chance gives; above it no test is passed

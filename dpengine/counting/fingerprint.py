@@ -128,20 +128,23 @@ def _candidate(text: str) -> str:
 class RowSums:
     """The number of rows, two sums of their hashes, and histograms of the hashes for a sketch.
 
-    `histograms` has a row of `BINS` counts for each of the first columns, and a last one for whole rows. The bins need
-    not be independent, so one multiplication hashes a word well enough (Dietzfelbinger and others, 1997).
+    `histograms` has a row of `BINS` counts for each of the first columns, and two for whole rows. The bins need not be
+    independent, so one multiplication hashes a word well enough (Dietzfelbinger and others, 1997).
+
+    The last row does not depend on names: columns of other names come in another order, and it hashes the sum of the
+    squares of a row's words. (Words of short texts are linear in their letters, so their plain sum would tell less.)
     """
 
     def __init__(self, columns: Sequence[HashedColumn]) -> None:
         self.columns = columns
-        self.histograms: Ints = np.zeros((1, BINS), dtype=np.int64)
+        self.histograms: Ints = np.zeros((1, BINS), dtype=np.int64)  # as long as there are no rows
         self._sums = np.zeros(3, dtype=np.uint64)
         self._adding = threading.Lock()
 
     def add(self, arrays: Sequence[Any], rows: int) -> None:
         """Add a batch of `rows` rows; `arrays` holds the outputs of all columns in turn."""
         remaining = iter(arrays)
-        hashes = np.zeros(rows, dtype=np.uint64)
+        hashes, nameless = np.zeros((2, rows), dtype=np.uint64)
         spare = np.empty_like(hashes)
         histograms: list[Ints] = []
         for column in self.columns:
@@ -150,7 +153,9 @@ class RowSums:
                     histograms.append(_histogram(words, spare))
                 hashes ^= words
                 mix64(hashes, spare)
-        histograms.append(_histogram(hashes, spare))
+                nameless += np.multiply(words, words, out=spare)
+        mix64(nameless, spare)
+        histograms += [_histogram(hashes, spare), _histogram(nameless, spare)]
         first = hashes.sum()
         hashes ^= _AGAIN
         mix64(hashes, spare)

@@ -1,8 +1,8 @@
 """The sketch of a table, by which the ledger recognises near copies of it; see `accounting.sketch`.
 
-Local rows give one histogram of each column, whichever columns a plan uses, and one of whole rows. Counted marginals
-give histograms of their cells, for local rows and in other engines alike: cells are hashed by their labels, so neither
-names, nor types, nor changes within a cell matter.
+Local rows give one histogram of each column, whichever columns a plan uses, and two of whole rows, of which one does
+not depend on the names of columns. Counted marginals give histograms of their cells, for local rows and in other
+engines alike: cells are hashed by their labels, so neither names, nor types, nor changes within a cell matter.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import reduce
 
 import numpy as np
 
-from dpengine.accounting.sketch import BINS, ROWS, VALUES, Histogram, Sketch
+from dpengine.accounting.sketch import BINS, NAMELESS, ROWS, VALUES, Histogram, Sketch
 from dpengine.array_types import Columns, Ints
 from dpengine.counting.fingerprint import Words, bins_of, words_of
 from dpengine.sources.table import Table
@@ -32,14 +32,14 @@ def of_table(table: Table, plan: Plan, marginals: Sequence[Columns], counts: Seq
 
 
 def of_values(table: Table, used: Sequence[str]) -> Sketch:
-    """Return the histograms of whole rows and of columns, those in `used` first; none for rows in another engine."""
-    if table.histograms is None:
+    """Return the histograms of whole rows and of columns, those in `used` first; none without rows, or elsewhere."""
+    if table.histograms is None or len(table.histograms) == 1:
         return Sketch(())
-    *columns, rows = table.histograms
+    *columns, rows, nameless = table.histograms
     names = sorted(column.name for column in table.columns)
     values = [Histogram(VALUES, counts, name in used) for name, counts in zip(names, columns, strict=False)]
     values.sort(key=lambda each: not each.used)
-    return Sketch((Histogram(ROWS, rows), *values[:_MAX_COLUMNS]))
+    return Sketch((Histogram(ROWS, rows), Histogram(NAMELESS, nameless), *values[:_MAX_COLUMNS]))
 
 
 def _of_cells(plan: Plan, marginals: Sequence[Columns], counts: Sequence[Ints]) -> list[Histogram]:

@@ -47,6 +47,10 @@ def renamed(names: Sequence[str], rename: Mapping[str, str]) -> list[str]:
 
     Raises `TableError` for a column that is there under neither name, and for names that are then used twice.
     """
+    if not (isinstance(rename, Mapping) and all(isinstance(each, str) for pair in rename.items() for each in pair)):
+        raise TableError(
+            _("write new names by those in the source like this: {example}", example='{"County": "county"}')
+        )
     after = [*names]
     for old, new in rename.items():
         if (place := place_of(names, old)) is not None:

@@ -488,7 +488,11 @@ def test_spellings_of_a_name_are_one_dataset(ledger: Ledger) -> None:
     with pytest.raises(BudgetError, match="does not allow"):
         charge(ledger, "two", dataset="CLINIC-A ", rows=b"data 2", epsilon=Fraction(2))
     assert ledger.spent("Clinic-A") == ledger.spent("ｃlinic-a") == ledger.spent("ℂlinic-a") == 2
-    assert ledger.datasets() == ["clinic-a"]
+    assert ledger.spent("\ufeffclinic-a") == ledger.spent("clin\u200bic-a") == ledger.spent("clinic\u00ad-a") == 2
+    charge(ledger, "three", dataset="ward 7", rows=b"data 3", epsilon=Fraction(1))
+    assert ledger.spent("ward  7") == ledger.spent("Ward\u00a0\u20097") == 1, "blanks look alike, however many"
+    assert ledger.spent("\u200b") == 0
+    assert ledger.datasets() == ["clinic-a", "ward 7"]
     with pytest.raises(BudgetError, match="needs a name"):
         ledger.set_cap("  ", 1)
 

@@ -314,8 +314,23 @@ FAULTS = [
     Fault(
         "a letter of another alphabet opens a second budget",
         "dpengine/accounting/entry.py",
-        'unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", dataset).casefold())',
-        'unicodedata.normalize("NFKC", dataset.casefold())',
+        'dataset = unicodedata.normalize("NFKC", seen or dataset)',
+        "dataset = seen or dataset",
+        "tests/accounting/test_ledger.py::test_spellings_of_a_name_are_one_dataset",
+    ),
+    Fault(
+        "a letter that nobody sees opens a second budget",
+        "dpengine/accounting/entry.py",
+        'unicodedata.category(letter) != "Cf"',
+        "letter",
+        "tests/accounting/test_ledger.py::test_spellings_of_a_name_are_one_dataset",
+        quick=True,
+    ),
+    Fault(
+        "a second blank opens a second budget",
+        "dpengine/accounting/entry.py",
+        '" ".join(unicodedata.normalize("NFKC", dataset.casefold()).split())',
+        'unicodedata.normalize("NFKC", dataset.casefold()).strip()',
         "tests/accounting/test_ledger.py::test_spellings_of_a_name_are_one_dataset",
     ),
     Fault(

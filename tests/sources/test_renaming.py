@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -34,8 +35,12 @@ def test_a_column_is_read_under_another_name(tmp_path: Path) -> None:
     ({"town": "place"}, "there is no column 'town' to be renamed"),
     ({"County": "sex"}, "2 columns are named 'sex'"),
     ({"County": " "}, "column 1 has no name"),
+    ({"County": 5}, "write new names by those in the source"),
+    ({None: "county"}, "write new names by those in the source"),
+    (["County"], "write new names by those in the source"),
+    ("County=county", 'like this: {"County": "county"}'),
 ])  # fmt: skip
-def test_names_that_cannot_be_given_are_refused(rename: dict[str, str], fault: str) -> None:
+def test_names_that_cannot_be_given_are_refused(rename: Any, fault: str) -> None:
     with pytest.raises(TableError, match=fault):
         open_table(ROWS, rename=rename)
 

@@ -43,6 +43,7 @@ _STORED = {  # DuckDB types by how a column is stored, and what it means
 }
 _PIECE_CELLS, _PIECE_ROWS = 1 << 20, (1 << 12, 1 << 17)  # of a piece, about
 _BUFFERS = 1 << 24  # bytes, of all columns
+_MAX_FOOTER = 32  # MB that describe the columns: they are read several times, and take ten times that memory
 Part = tuple[Path, tuple[tuple[str, str], ...]]  # a file, and the pairs (column, value) of its folders
 
 
@@ -261,15 +262,23 @@ def _is_parquet(path: Path) -> bool:
 
 
 def _schema(path: Path) -> tuple[pa.Schema, int]:
-    """Return the schema of a Parquet file and the number of its rows. Raises `TableError` if it is cut off."""
+    """Return the schema of a Parquet file and the number of its rows.
+
+    Raises `TableError` if it is cut off, or describes its columns at too great a length.
+    """
     with path.open("rb") as file:
-        start = file.read(4)
-        file.seek(max(0, path.stat().st_size - 4))
-        end = file.read(4)
+        start, size = file.read(4), path.stat().st_size
+        file.seek(max(0, size - 8))
+        footer, end = int.from_bytes(file.read(4), "little"), file.read(4)
     if start != b"PAR1":
         raise TableError(_("this is not a Parquet file (or it is encrypted); give the file its right ending"))
     if end != b"PAR1":
         raise TableError(_("the Parquet file is cut off; copy or write it again"))
+    if size > footer > _MAX_FOOTER << 20:
+        raise TableError(
+            _("the Parquet file describes its columns in more than {most} MB; write it again in fewer row groups",
+              most=_MAX_FOOTER)
+        )  # fmt: skip
     with pq.ParquetFile(path) as opened:
         return opened.schema_arrow, opened.metadata.num_rows
 

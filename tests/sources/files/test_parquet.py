@@ -213,3 +213,19 @@ def test_types_that_are_known_without_the_engine_are_the_engines(tmp_path, how):
             assert described in ((names, types, rows), None), kind
             known += described is not None
     assert known >= 6
+
+
+def test_a_file_that_describes_its_columns_at_great_length_is_refused_before_that_is_read(tmp_path):
+    """Parsing it took 40 s and 1 GB for 120 MB, in the process that serves all visitors too."""
+    path = tmp_path / "long.parquet"
+    for size, fault in ((33 << 20, "in more than 32 MB; write it again in fewer row groups"), (1 << 20, "is damaged")):
+        with path.open("wb") as file:
+            file.write(b"PAR1")
+            file.truncate(4 + size)
+            file.seek(0, 2)
+            file.write(size.to_bytes(4, "little") + b"PAR1")
+        with pytest.raises(TableError, match=fault):
+            open_table(path)
+    path.write_bytes(b"PAR1PAR1")
+    with pytest.raises(TableError, match="is damaged"):
+        open_table(path)
