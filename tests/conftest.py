@@ -23,6 +23,7 @@ from dpengine import Plan, preview
 from dpengine.bundle import report, write
 from dpengine.results.result import Result
 from tests import engines
+from tests.directories import pytest_collect_directory  # noqa: F401  (a hook)
 from tests.earlier import ledgers
 from tests.plans import CLINIC
 
@@ -146,10 +147,17 @@ def postgres() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def spark_session() -> Iterator[SparkSession]:
     """Spark; tests that use it are in one group, so that one process starts it."""
     with engines.spark() as session:
         yield session
+
+
+@pytest.fixture
+def spark(spark_session: SparkSession) -> Iterator[SparkSession]:
+    """The same for one test, which closes what PySpark leaves to the collector: another test would fail of it."""
+    yield spark_session
+    gc.collect()
 
 
 SPARK = pytest.mark.xdist_group("spark")
