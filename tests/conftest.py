@@ -23,6 +23,7 @@ from dpengine import Plan, preview
 from dpengine.bundle import report, write
 from dpengine.results.result import Result
 from tests import engines
+from tests.directories import pytest_collect_directory  # noqa: F401  (a hook)
 from tests.earlier import ledgers
 from tests.plans import CLINIC
 
@@ -30,9 +31,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # The same examples in each run, more of them by night; PRIVATE_RELEASE_EXAMPLES asks for yet more.
-EXAMPLES = int(os.environ.get("PRIVATE_RELEASE_EXAMPLES", "20" if os.environ.get("PRIVATE_RELEASE_NIGHTLY") else "10"))
+NIGHTLY = bool(os.environ.get("PRIVATE_RELEASE_NIGHTLY"))
+EXAMPLES = int(os.environ.get("PRIVATE_RELEASE_EXAMPLES", "20" if NIGHTLY else "10"))
 settings.register_profile("ci", max_examples=EXAMPLES, deadline=None, derandomize=True)
 settings.load_profile("ci")
+
+
+def examples(by_day: int, by_night: int) -> int:
+    """Return the number of examples for a test whose examples take long."""
+    return by_night if NIGHTLY else by_day
+
 
 # What a shell runs in the background ignores Ctrl-C, and so would every process that the tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -146,10 +154,17 @@ def postgres() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def spark_session() -> Iterator[SparkSession]:
     """Spark; tests that use it are in one group, so that one process starts it."""
     with engines.spark() as session:
         yield session
+
+
+@pytest.fixture
+def spark(spark_session: SparkSession) -> Iterator[SparkSession]:
+    """The same for one test, which closes what PySpark leaves to the collector: another test would fail of it."""
+    yield spark_session
+    gc.collect()
 
 
 SPARK = pytest.mark.xdist_group("spark")
@@ -163,7 +178,7 @@ def in_any_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ca
 
 @pytest.fixture(params=["duckdb", "postgres", pytest.param("spark", marks=(SPARK, pytest.mark.nightly))])
 def in_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[pa.Table], Any]]:
-    """The same, Spark by night: what texts, types and kept rows are to it, `in_any_engine` shows by day."""
+    """The same, Spark by night: that it starts, counts, recognises and keeps rows, `in_any_engine` shows by day."""
     yield from _in_engine(request, tmp_path)
 
 

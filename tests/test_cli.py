@@ -176,6 +176,7 @@ def test_a_name_forges_no_line_and_sends_the_terminal_no_control_codes(tmp_path:
     assert not set("\x1b\u202e") & set("".join(lines))
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_a_prediction_says_if_the_plan_is_refused(form: list[str], tmp_path: Path) -> None:
     """It used to promise errors of a release that there could not be."""
@@ -229,7 +230,7 @@ def test_verify_says_what_it_does_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "feather"])
-@pytest.mark.by_day(1)
+@pytest.mark.nightly
 def test_a_release_loads_no_pandas_which_takes_longer_than_the_rest(form: str, tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(CLINIC, encoding="utf-8")
     (tmp_path / "t.csv").write_text("age,region,visit\n1,North,2024-01-01\n", encoding="utf-8")

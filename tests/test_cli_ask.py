@@ -63,6 +63,7 @@ def test_a_question_is_priced_before_and_paid_once() -> None:
     assert (other["spent"], other["charged"]) == ("900", "400")
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("options", "said"),

@@ -28,6 +28,7 @@ def job(tmp_path: Path) -> tuple[str, str, str]:
     return f"sqlite:///{tmp_path}/l.db", str(tmp_path / "plan.yaml"), str(tmp_path / "t.csv")
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(("pay", "told"), [("1500,5", True), ("1500.5", False)])
 def test_a_column_mostly_in_other_gives_a_warning(tmp_path: Path, pay: str, told: bool) -> None:
     (tmp_path / "t.csv").write_text("pay;sex\n" + f"{pay};f\n" * 500, encoding="utf-8")
@@ -44,6 +45,7 @@ def test_a_column_mostly_in_other_gives_a_warning(tmp_path: Path, pay: str, told
     assert json.loads(again.stdout)["mostly_other"] == (["pay"] if told else [])
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(("seen", "told"), [("12/03/2024", True), ("2024-03-12", False)])
 def test_rows_that_are_mostly_left_out_give_a_warning(tmp_path: Path, seen: str, told: bool) -> None:
     """A release of hardly any row, since no date could be read, was charged without a word."""

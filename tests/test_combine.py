@@ -281,7 +281,7 @@ def test_without_noise_to_speak_of_ratios_and_changes_are_exact() -> None:
 
 
 @shared_draws
-@pytest.mark.by_day(3)
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     ("where", "of", "minus"),
     [

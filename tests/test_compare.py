@@ -70,6 +70,7 @@ def test_a_table_is_the_same_whatever_the_order_of_its_columns() -> None:
     assert dpe.not_compared(first, second) == []
 
 
+@pytest.mark.nightly
 def test_numbers_of_a_table_in_another_order_are_found() -> None:
     low = dpe.Plan.loads(PAY)
     turned = dpe.Plan.model_validate(low.to_dict() | {"tables": [
@@ -118,6 +119,7 @@ def test_intervals_hold_the_true_change() -> None:
     assert frame["beyond_noise"].mean() > 0.5, "most of these changes are larger than the noise"
 
 
+@pytest.mark.nightly
 def test_statistics_of_amounts_are_compared_too() -> None:
     pay = dpe.Plan.loads(PAY)
     frame = compare(pack(dpe.preview(pay)), pack(dpe.preview(pay)))["state", "sex"]
@@ -279,6 +281,7 @@ def test_what_is_left_out_is_listed_with_its_reason() -> None:
     assert reasons(before, before) == {}
 
 
+@pytest.mark.nightly
 def test_bounds_and_units_of_other_meaning_are_listed() -> None:
     low, high = (pack(dpe.preview(dpe.Plan.loads(text))) for text in (PAY, PAY.replace("1000]", "1100]")))
     listed = {str(each): each.reason for each in dpe.not_compared(low, high)}
@@ -321,6 +324,7 @@ def test_the_command_line_lists_what_is_not_compared(tmp_path: Path) -> None:
     assert list(as_json["tables"]) == ["town × change", "town", "total"]
 
 
+@pytest.mark.nightly
 def test_the_command_line_lists_the_largest_changes_first_and_names_both_releases(tmp_path: Path) -> None:
     for name, towns in (("old", "A" * 9 + "B" * 5), ("new", "A" * 10 + "B" * 20)):
         made = published(plan(900, dataset=name, title=f"Towns, {name}"), towns, "y" * len(towns))

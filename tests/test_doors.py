@@ -74,6 +74,7 @@ def test_the_command_line_begins_before_arrays_plans_or_readers_are_loaded() -> 
     assert not loaded("import dpengine.cli") & (READERS | LEDGERS | MAKERS | {"numpy", "pyarrow", "pydantic", "yaml"})
 
 
+@pytest.mark.nightly
 def test_counting_a_table_does_load_a_reader() -> None:
     """The control: the modules are seen where they are loaded."""
     script = PLAN + "import pandas as pd\n"

@@ -7,8 +7,6 @@ import hashlib
 import io
 import json
 import secrets
-import subprocess
-import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,8 +21,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from click.testing import CliRunner
 
 import dpengine as dpe
+from dpengine.cli import main
 
 HERE = Path(__file__).parent / "earlier" / "v0_1_0"
 EXPECTED: dict[str, Any] = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))
@@ -131,9 +131,8 @@ def without_estimates(bundle: tuple[dict[str, bytes], dict[str, Any]]) -> tuple[
 
 
 def run(*arguments: object, status: int = 0) -> str:
-    command = [sys.executable, "-m", "dpengine", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == status, done.stderr
+    done = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert done.exit_code == status, done.output
     return done.stdout if status == 0 else done.stderr
 
 
@@ -169,7 +168,7 @@ def test_bundles_verify_from_the_command_line() -> None:
     assert (answer["release_id"], answer["faults"]) == (PLANS["people"]["release_id"], [])
 
 
-@pytest.mark.by_day(7)
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize("name", PLANS)
 def test_publishing_again_gives_the_stored_release(
     name: str, ledger: dpe.Ledger, tmp_path: Path, request: pytest.FixtureRequest
@@ -197,6 +196,7 @@ def test_publishing_again_gives_the_stored_release(
     assert len(release.synthetic()) == expected["total"]
 
 
+@pytest.mark.by_day(1)
 def test_the_same_rows_are_recognised_in_other_formats(ledger: dpe.Ledger, tmp_path: Path) -> None:
     texts = pd.read_csv(HERE / "visits.csv", dtype=str)
     typed = pq.read_table(HERE / "clinic.parquet")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from dpengine.bundle.verify import verify
+from tests.documents import Reader
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -33,6 +34,17 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=os.environ | paths, capture_output=True, text=True, timeout=120)
 
 
+def test_what_takes_a_minute_works(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one process; by night each command has its own, as on a shell."""
+    monkeypatch.chdir(folder)
+    (minute,) = re.findall(r"(?ms)^## In a minute$(.*?)^## ", README)
+    Reader().follow(minute)
+    assert verify(folder / "release.zip")["dataset"] == "rand-hie"
+    assert (folder / "census.zip").is_file()
+    assert "columns:" in (folder / "plan.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.nightly
 def test_the_library_in_a_minute(folder: Path) -> None:
     (code,) = blocks("python")
     for _ in range(2):  # also a second time, when the release is there already
@@ -42,6 +54,7 @@ def test_the_library_in_a_minute(folder: Path) -> None:
     assert verify(folder / "release.zip")["dataset"] == "rand-hie"
 
 
+@pytest.mark.nightly
 def test_the_command_line_in_a_minute(folder: Path) -> None:
     (lines,) = [block.splitlines() for block in blocks("sh") if "dpengine release" in block]
     for line in lines:

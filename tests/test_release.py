@@ -395,7 +395,7 @@ def test_whatever_can_be_opened_can_be_released(plan: dpe.Plan, ledger: dpe.Ledg
         dpe.release([1, 2], plan, ledger)
 
 
-@pytest.mark.by_day(1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_file_that_arrow_reads_is_released_without_loading_the_engine(ending: str, tmp_path: Path) -> None:
     pay, day = np.arange(2000) / 250, np.datetime64("2024-01-01") + np.arange(2000) % 90

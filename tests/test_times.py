@@ -45,6 +45,7 @@ def plan_of(**more: Any) -> dpe.Plan:
     return dpe.Plan(**({"dataset": "trips", "epsilon": "1", "columns": COLUMNS, "tables": TABLES} | more))
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("strategy", ["direct", "optimised", "adaptive"])
 def test_a_release_is_whole_verified_and_counts_the_same_rows(strategy: str, tmp_path: Path) -> None:
     tables = TABLES if strategy == "direct" else [["hour", "weekday"], ["started", "hour"]]

@@ -49,6 +49,7 @@ def everything(url: str) -> list[object]:
     ]
 
 
+@pytest.mark.by_day(1)
 def test_a_backup_is_the_same_ledger_in_one_private_file(stored_url: str, tmp_path: Path) -> None:
     ledger = filled(stored_url)
     (folder := tmp_path / "backups").mkdir()
@@ -73,6 +74,7 @@ def test_a_backup_overwrites_nothing(stored_url: str, tmp_path: Path) -> None:
         upkeep.backup(stored_url, tmp_path / "nowhere" / "b.db")
 
 
+@pytest.mark.by_day(1)
 def test_a_damaged_ledger_gives_no_backup(stored_url: str, tmp_path: Path) -> None:
     filled(stored_url)
     look(stored_url, "UPDATE ledger_payloads SET payload = :value WHERE number = 2", b"\0")
@@ -117,6 +119,7 @@ def test_a_backup_moves_between_a_file_and_a_server(tmp_path: Path, postgres: st
     assert everything(file) == everything(server)
 
 
+@pytest.mark.by_day(1)
 def test_a_restore_that_would_lose_entries_is_refused_unless_confirmed(stored_url: str, tmp_path: Path) -> None:
     ledger = filled(stored_url)
     upkeep.backup(stored_url, tmp_path / "b.db")
@@ -155,6 +158,7 @@ def test_a_ledger_that_lost_rows_or_tables_is_restored(
     charge(ledger, "fourth")
 
 
+@pytest.mark.by_day(1)
 def test_a_restore_does_not_lose_the_charges_that_a_damaged_ledger_still_has(
     stored_url: str, tmp_path: Path, state: Path
 ) -> None:
@@ -169,6 +173,7 @@ def test_a_restore_does_not_lose_the_charges_that_a_damaged_ledger_still_has(
     assert upkeep.restore(tmp_path / "b.db", stored_url, forget=True) == 3
 
 
+@pytest.mark.by_day(1)
 def test_an_emptied_ledger_of_an_earlier_version_is_restored_in_today_s_layout(old_url: str, tmp_path: Path) -> None:
     upkeep.backup(old_url, tmp_path / "b.db")
     empty(old_url, ["caps", "payloads", "charges", "meta"])
@@ -245,6 +250,7 @@ def test_a_restore_is_complete_or_changes_nothing(
     assert upkeep.check(stored_url) == 4
 
 
+@pytest.mark.by_day(1)
 def test_stored_results_that_were_lost_come_back(stored_url: str, tmp_path: Path) -> None:
     filled(stored_url)
     upkeep.backup(stored_url, tmp_path / "b.db")
@@ -254,6 +260,7 @@ def test_stored_results_that_were_lost_come_back(stored_url: str, tmp_path: Path
     assert upkeep.restore(tmp_path / "b.db", stored_url) == upkeep.check(stored_url) == 3
 
 
+@pytest.mark.by_day(1)
 def test_a_ledger_of_an_earlier_version_is_backed_up_in_today_s_layout(old_url: str, tmp_path: Path) -> None:
     assert upkeep.backup(old_url, tmp_path / "b.db") == len(EXPECTED["history"])
     assert look(old_url, "SELECT version FROM ledger_meta") == [(1,)]

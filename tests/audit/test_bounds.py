@@ -16,6 +16,7 @@ ALPHA = 2e-9
 RUNS = 4000
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(2)])
 def test_releases_of_neighbouring_tables_give_a_bound_of_at_most_epsilon(epsilon: Fraction) -> None:
     bound = audit(released_counts(5, epsilon, RUNS), released_counts(6, epsilon, RUNS), ALPHA)
@@ -27,6 +28,7 @@ def test_a_release_with_half_the_noise_it_needs_is_caught() -> None:
     assert audit(released_counts(5, 2 * sold, RUNS), released_counts(6, 2 * sold, RUNS), ALPHA).least_epsilon > sold
 
 
+@pytest.mark.nightly
 def test_equal_tables_give_no_bound() -> None:
     assert audit(released_counts(5, Fraction(1), RUNS), released_counts(5, Fraction(1), RUNS), ALPHA).least_epsilon <= 0
 

@@ -116,7 +116,7 @@ def test_a_fault_in_what_a_person_moves_is_found_without_chance(way: str, monkey
     assert check.largest > 1.1 * EPSILON
 
 
-@pytest.mark.by_day(2)
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("way", NEIGHBOURS)
 def test_a_tenth_of_the_noise_is_detected_from_outcomes(way: str, monkeypatch: MonkeyPatch) -> None:
     """A miss has a probability below 1e-15: at worst, 98 % of outcomes with the person are evidence, 2 % without."""

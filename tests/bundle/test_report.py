@@ -118,6 +118,7 @@ def test_it_says_who_is_protected_and_what_is_not(page: str, result: Result) -> 
     assert result.release_id in text
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize(("epsilon", "loose"), [("0.1", False), (3, False), (8, True), (1000, True)])
 def test_a_large_epsilon_does_not_sound_like_a_small_one(epsilon: object, loose: bool) -> None:
     result = preview(letters_plan([2], [["a"]], epsilon=epsilon))
@@ -127,6 +128,7 @@ def test_a_large_epsilon_does_not_sound_like_a_small_one(epsilon: object, loose:
     assert ("50 % sure almost certain" in words(render(result))) is (float(str(epsilon)) > 9.3)
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize(
     ("plan", "way"),
     [
@@ -264,7 +266,7 @@ def test_of_many_tables_only_the_first_are_drawn_and_all_are_listed(monkeypatch:
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 500])
-@pytest.mark.by_day(2)
+@pytest.mark.by_day(1)
 def test_it_opens_without_network_and_without_errors(
     page: str, result: Result, tmp_path: Path, width: int, dark: bool
 ) -> None:

@@ -107,6 +107,7 @@ def of_tallies(part: Fraction) -> Callable[[Plan], tuple[Fraction, ...]]:
     return lambda plan: tuple(moved(honest(plan), part))
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("fields", [OPTIMISED, LEVELS, TALLIED, RANGES, IN_PARTS, APART, UNEVEN])
 def test_honest_shares_are_taken(fields: dict[str, Any]) -> None:
     assert verify(bundle_of(fields))

@@ -214,6 +214,7 @@ def test_the_manifest_states_guarantee_domain_and_files(result: Result, bundle: 
     assert set(manifest["files"]) == set(members_of(bundle)) - {"manifest.json"}
 
 
+@pytest.mark.nightly
 def test_a_bundle_is_written_without_loading_what_takes_long() -> None:
     script = (
         "import sys; from dpengine import Plan, preview; from dpengine.bundle.write import pack; "

@@ -26,6 +26,7 @@ def _holds(ends: tuple[float, float], wanted: tuple[float, float]) -> None:
     assert tuple(ends) == wanted
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize("facets", range(2, figures.MAX_FACETS + 1))
 def test_the_lowest_facet_of_each_column_names_its_axis(facets: int) -> None:
     figure = figures.release_figure(preview(letters_plan([3, 4, facets], [["a", "b", "c"]])), ("a", "b", "c"))

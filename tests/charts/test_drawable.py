@@ -37,6 +37,7 @@ tables:
 """
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("text", [CLINIC, PAY, PAIRS, LEVELS, PERSONS])
 def test_a_chart_of_the_file_is_the_chart_of_the_release(text: str) -> None:
     plan = Plan.loads(text)

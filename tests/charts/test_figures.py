@@ -102,6 +102,7 @@ def test_a_drawing_is_what_plotly_makes_of_it(result: Result) -> None:
     assert _plain(curve._asdict()) == _plain(error_curve.curve_drawing(result.plan).figure().to_plotly_json())
 
 
+@pytest.mark.nightly
 def test_no_report_loads_plotly() -> None:
     script = "import sys, dpengine as dpe; r = dpe.preview(dpe.Plan.load(sys.argv[1])); " + (
         "from dpengine.bundle import write; write.pack(r); sys.exit('plotly' in sys.modules)"

@@ -16,6 +16,7 @@ from dpengine.sources.open import open_table
 from dpengine.spec.numeric.affixes import stands_after, stands_before
 from dpengine.spec.plan import Plan
 from tests import ibis_tables
+from tests.conftest import examples
 
 pytestmark = ibis_tables.TOLERATED
 
@@ -127,7 +128,7 @@ def test_numbers_beside_declared_texts_fall_in_the_same_cells(in_engine: Any, fo
 PIECES = st.sampled_from(["5", "12.5", "1.200", "-", "+", " ", "\u00a0", ".", ",", "e", "E2", "(", "\u0301", *AFFIXES])
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(5, 20))
 @given(st.lists(st.lists(PIECES, max_size=5).map("".join), min_size=40, max_size=40), st.sampled_from([*READ]))
 def test_any_text_falls_in_the_same_cell_in_another_engine(texts: list[str], form: str) -> None:
     rows, column = numbered(texts), column_of("number", form)

@@ -16,6 +16,7 @@ from dpengine import open_table
 from dpengine.counting import equivalence_classes as counting
 from dpengine.counting.equivalence_classes import Classes
 from dpengine.errors import PlanError, TableError
+from tests.conftest import examples
 
 ROWS = st.lists(
     st.tuples(
@@ -63,7 +64,7 @@ def by_hand(rows: list[tuple[object, ...]], person: bool) -> list[tuple[int, tup
 
 
 @pytest.mark.by_day(1)
-@settings(max_examples=15)
+@settings(max_examples=examples(5, 15))
 @given(rows=ROWS)
 @pytest.mark.parametrize("person", [False, True])
 def test_classes_are_those_of_a_loop_over_rows(rows: list[tuple[object, ...]], person: bool) -> None:
@@ -76,7 +77,7 @@ def test_classes_are_those_of_a_loop_over_rows(rows: list[tuple[object, ...]], p
 
 
 @pytest.mark.by_day(1)
-@settings(max_examples=15)
+@settings(max_examples=examples(5, 15))
 @given(rows=ROWS)
 @pytest.mark.parametrize("person", [False, True])
 def test_people_alone_are_those_of_a_loop_over_rows(rows: list[tuple[object, ...]], person: bool) -> None:

@@ -51,7 +51,7 @@ TABLES = {
 }
 
 
-@pytest.mark.by_day(4)
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_pieces_are_counted_and_digested_as_by_sql(seen, table):
     plan = OF_PANDAS if isinstance(table, pd.DataFrame) else PLAN
@@ -87,6 +87,7 @@ def test_many_different_texts_are_counted_by_sql(seen):
     assert first == results_of(table, pieces=False)
 
 
+@pytest.mark.nightly
 def test_many_different_texts_at_the_end_are_counted_by_sql_too(seen):
     """In rows in order of frequency, the first texts are few; those of each later piece would be encoded by SQL."""
     texts = [f"t{k // 700 if k < ROWS // 2 else k}" for k in range(ROWS)]

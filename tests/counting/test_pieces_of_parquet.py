@@ -96,7 +96,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return pieces
 
 
-@pytest.mark.by_day(2)
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     "written",
     [

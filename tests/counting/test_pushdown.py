@@ -107,8 +107,8 @@ TEXTS = [
     "kind", [NUMBER, CATEGORY, YESNO, *PERIODS, *PARTS], ids=lambda kind: kind.get("by", kind["kind"])
 )
 @pytest.mark.by_day(4)
-def test_texts_fall_in_the_same_cells(in_any_engine, kind):
-    array = same(in_any_engine, repeated(TEXTS, pa.string(), 1), plan_of(*columns_of(kind)))[0]
+def test_texts_fall_in_the_same_cells(in_engine, kind):
+    array = same(in_engine, repeated(TEXTS, pa.string(), 1), plan_of(*columns_of(kind)))[0]
     assert array.sum() == len(TEXTS)
     assert np.count_nonzero(array) >= 3
 
@@ -150,6 +150,7 @@ def test_dates_by_a_format_fall_in_the_same_cells(in_engine, form):
             assert array[:-2].sum() >= 1
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize("form", ["%H:%M", "%H", "%H.%M.%S", "%H%M"])
 def test_times_of_day_by_a_format_fall_in_the_same_cells(in_engine, form):
     texts = [None, "", "7:05", " 07:05", "24:00", "23:60", "7", "23", "24", "007", "7.5.9", "23.59.60", "0705", "705"]
@@ -176,11 +177,11 @@ TYPED = {
 }  # fmt: skip
 
 
-def test_typed_numbers_and_booleans_fall_in_the_same_cells(in_any_engine):
+def test_typed_numbers_and_booleans_fall_in_the_same_cells(in_engine):
     kinds = {"as number": NUMBER, "as category": CATEGORY, "as yesno": YESNO}
     columns = {f"{case} {way}": (column_of(*TYPED[case]), kind) for case in TYPED for way, kind in kinds.items()}
     plan = plan_of(*({"name": name, **kind} for name, (_, kind) in columns.items()))
-    same(in_any_engine, pa.table({name: array for name, (array, _) in columns.items()}), plan)
+    same(in_engine, pa.table({name: array for name, (array, _) in columns.items()}), plan)
 
 
 DAYS = [None, *map(dt.date.fromisoformat, (
@@ -194,14 +195,14 @@ TIMES = [None, *map(dt.datetime.fromisoformat, (
 ))]  # fmt: skip
 
 
-def test_dates_and_timestamps_fall_in_the_same_cells_in_any_time_zone_of_the_session(in_any_engine):
+def test_dates_and_timestamps_fall_in_the_same_cells_in_any_time_zone_of_the_session(in_engine):
     arrays, columns = {}, []
     for type in (pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
         own = [{"name": f"{type} {k}", **kind} for k, kind in enumerate((CATEGORY, *PERIODS))]
         arrays |= dict.fromkeys((each["name"] for each in own), column_of(type, DAYS if type == pa.date32() else TIMES))
         parts = PARTS[type == pa.date32() :]  # the hour of a date is not known
         columns += own + [{"name": f"{type} {part['by']}", "of": f"{type} 0", **part} for part in parts]
-    same(in_any_engine, pa.table(arrays), plan_of(*columns))
+    same(in_engine, pa.table(arrays), plan_of(*columns))
 
 
 def test_values_that_only_postgresql_has_are_counted(postgres):
@@ -243,9 +244,9 @@ BOTH = ({"name": "x", **NUMBER, "missing": False}, {"name": "y", "kind": "yesno"
 @pytest.mark.parametrize("own", ["who", "number"])
 @pytest.mark.parametrize("rows", [1, 3, 100])
 @pytest.mark.by_day(3)
-def test_the_same_rows_of_each_person_are_kept(in_any_engine, own, rows):
+def test_the_same_rows_of_each_person_are_kept(in_engine, own, rows):
     plan = plan_of(*BOTH, tables=[["x", "y"], ["y"]], unit={"id": own, "rows": rows})
-    both, y = same(in_any_engine, PEOPLE, plan)
+    both, y = same(in_engine, PEOPLE, plan)
     assert both.sum() == y.sum() == min(rows * 40, y.sum())
     assert (both.sum(axis=0) == y).all()
 
@@ -292,8 +293,8 @@ def test_an_empty_table_counts_nothing(in_engine):
     assert sum(int(array.sum()) for array in same(in_engine, PEOPLE.slice(0, 0), plan_of(*BOTH))) == 0
 
 
-def test_a_release_of_rows_elsewhere_is_recognised_and_bought_once(in_any_engine):
-    table, ledger, plan = in_any_engine(PEOPLE), Ledger.in_memory(), plan_of(*BOTH)
+def test_a_release_of_rows_elsewhere_is_recognised_and_bought_once(in_engine):
+    table, ledger, plan = in_engine(PEOPLE), Ledger.in_memory(), plan_of(*BOTH)
     first, second = release(table, plan, ledger), release(table, plan, ledger)
     assert first.bundle == second.bundle
     assert ledger.spent("d") == 1
@@ -302,8 +303,8 @@ def test_a_release_of_rows_elsewhere_is_recognised_and_bought_once(in_any_engine
     assert (other.bundle == first.bundle, ledger.spent("d")) == (False, 2)
 
 
-def test_a_file_with_the_rows_of_a_released_table_elsewhere_keeps_the_same_rows_of_each_person(in_any_engine):
-    table, ledger, plan = in_any_engine(PEOPLE), Ledger.in_memory(), plan_of(*BOTH, unit={"id": "who", "rows": 1})
+def test_a_file_with_the_rows_of_a_released_table_elsewhere_keeps_the_same_rows_of_each_person(in_engine):
+    table, ledger, plan = in_engine(PEOPLE), Ledger.in_memory(), plan_of(*BOTH, unit={"id": "who", "rows": 1})
     release(table, plan, ledger)
     elsewhere, here = true_counts(table, plan, ledger), true_counts(PEOPLE, plan, ledger)
     assert {name: counts.tolist() for name, counts in here.items()} == {
@@ -316,7 +317,7 @@ def test_a_file_with_the_rows_of_a_released_table_elsewhere_keeps_the_same_rows_
 
 @pytest.mark.by_day(5)
 @pytest.mark.parametrize("type", [pa.string(), pa.int64(), pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC")])
-def test_rows_here_have_the_digest_of_texts_that_they_have_elsewhere(type, in_any_engine):
+def test_rows_here_have_the_digest_of_texts_that_they_have_elsewhere(type, in_engine):
     if type == pa.string():
         values = [None, "", "a", "é", "日本", "it's", "back\\slash", "a\nb"]
     elif pa.types.is_timestamp(type):
@@ -324,7 +325,7 @@ def test_rows_here_have_the_digest_of_texts_that_they_have_elsewhere(type, in_an
     else:
         values = [None, *(dt.date(2024, 1, day) if type == pa.date32() else day - 4 for day in range(1, 8))]
     table = pa.table({"b": pa.array(values, type), "a": pa.array(range(8), pa.int64())})
-    with open_table(table) as here, open_table(in_any_engine(table)) as there:
+    with open_table(table) as here, open_table(in_engine(table)) as there:
         assert digest_of_texts(here) == digest_of_texts(there) == digest(there)
         assert digest(here) != digest(there)
 

@@ -26,6 +26,7 @@ LAST = {
 }
 
 
+@pytest.mark.by_day(9)
 @pytest.mark.parametrize("kind", ["t.csv", "t.tsv", "t.xlsx"])
 @pytest.mark.parametrize("last", LAST)
 def test_a_last_row_is_noticed_by_its_word_or_its_blanks(kind: str, last: str, tmp_path: Path) -> None:

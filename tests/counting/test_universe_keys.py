@@ -91,6 +91,7 @@ def both(values: pa.Array, name: str, into: Callable[[pa.Table], Any]) -> None:
     assert keys_in(into(table), plan, universe) == keys_in(table, plan, universe)
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize("name", UNIVERSES)
 def test_texts_in_another_engine_are_counted_like_declared_values(
     name: str, in_engine: Callable[[pa.Table], Any]
@@ -99,6 +100,7 @@ def test_texts_in_another_engine_are_counted_like_declared_values(
     both(pa.array(texts, pa.string()), name, in_engine)
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize(("name", "values"), TYPED)
 def test_typed_values_in_another_engine_are_counted_like_declared_values(
     name: str, values: pa.Array, in_engine: Callable[[pa.Table], Any]

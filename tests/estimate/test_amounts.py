@@ -217,7 +217,7 @@ def test_plans_that_measure_the_same_are_one_release_whichever_comes_first(strat
 
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("strategy", ["direct", "optimised", "adaptive"])
-@pytest.mark.by_day(2)
+@pytest.mark.by_day(1)
 def test_replicates_have_the_noise_of_units_and_carry_means_and_sums(
     strategy: str, missing: bool, tmp_path: Path
 ) -> None:

@@ -33,6 +33,7 @@ def truth(plan: Plan, table: Columns) -> Ints:
     return plan.resolution.coarsen(counts.project(declared).values, declared, table)
 
 
+@pytest.mark.by_day(6)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("epsilon", ["1/20", "1", "9"])
 def test_children_add_up_to_their_parents_in_every_table_and_row(seed: int, epsilon: str) -> None:
@@ -92,6 +93,7 @@ def given_noise(allocation: Allocation, exact: Ints, random: np.random.Generator
     return Measurement(allocation, exact + laplace(allocation.scale_in_units, exact.shape, random))
 
 
+@pytest.mark.nightly
 def test_intervals_hold_the_truth() -> None:
     plan, random = geography_plan(2, epsilon="1"), np.random.default_rng(0)
     exact = {table: truth(plan, table) for table in plan.marginals}

@@ -115,6 +115,7 @@ def test_people_at_the_bounds_are_seen_there() -> None:
     assert cells["quantile_0.9_pay"].min() >= 990
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     ("strategy", "more"), [("direct", {"missing": True, "step": "2.5"}), ("optimised", {}), ("adaptive", {})]
 )

@@ -24,6 +24,7 @@ def test_one_difference_of_true_counts_reveals_the_person() -> None:
     assert differencing_attack(RAW, 1, GAMES).share == 1
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("base", [5, 10, 100])
 @pytest.mark.parametrize("pairs", [1, 100, 1000])
 def test_enough_differences_of_rounded_counts_reveal_the_person(base: int, pairs: int) -> None:

@@ -37,6 +37,7 @@ def test_the_formula_is_numpys_own_to_the_last_bit(scale: float, true: float) ->
     assert np.array_equal(NUMPY.formula(uniform, truths, scale), drawn)
 
 
+@pytest.mark.by_day(36)
 @both
 @pytest.mark.parametrize("true", [0.0, 1.0])
 @pytest.mark.parametrize("scale", [0.5, 1.0, 100.0])

@@ -49,6 +49,7 @@ def test_coarser_columns_leave_no_names_to_find() -> None:
     assert lesson.link_names(TOWN, days=3_652, zips=8).right == 0
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("k", [1, 2, 5, 60])
 def test_generalised_tables_are_k_anonymous(k: int) -> None:
     box = lesson.generalise(TOWN.quasi_identifiers, TOWN.ours, k)

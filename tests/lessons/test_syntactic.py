@@ -121,6 +121,7 @@ def test_classes_and_settings_without_meaning_are_refused(wrong: object, said: s
         wrong()  # type: ignore[operator]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("people", [10_000, 1_000_000])
 def test_work_does_not_grow_with_people_in_many_classes(people: int) -> None:
     chance = np.random.default_rng(5)

@@ -183,6 +183,7 @@ def test_no_interval_ends_before_it_begins(noisy: int) -> None:
     assert high >= low
 
 
+@pytest.mark.nightly
 def test_intervals_hold_the_truth() -> None:
     """95 in 100 at least of cells, margins and totals; 200 draws, so that fewer than 170 have a chance below 1e-8."""
     counts = np.zeros((12, 30), dtype=np.int64)

@@ -77,6 +77,7 @@ def test_neighbours_are_used_if_they_make_the_noisy_counts_more_likely(
     assert np.isfinite(better.shrunk()).all()
 
 
+@pytest.mark.by_day(12)
 @pytest.mark.parametrize("spread", [0.02, 0.5, 3.0, 1000.0])
 @pytest.mark.parametrize("scale", [0.3, 3.0, 300.0])
 @pytest.mark.parametrize("cells", [40, 400, 4000])

@@ -55,6 +55,7 @@ def test_the_guess_stays_where_tables_are_full() -> None:
     assert weigh(noisy, guess, 5.0).likelihood > SparsePrior.fit(noisy, guess, 5.0).likelihood()
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("mean", [0.7, 3.0, 40.0])
 def test_densities_and_medians_are_those_of_an_integral(mean: float) -> None:
     """One part of the mixture beside the spike, integrated on a grid; noise of scale 3, also of the mean's own size.

@@ -104,6 +104,7 @@ def test_a_model_is_not_kept_for_other_measurements_than_its_own() -> None:
         )
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize("rows", [1, 500, 3000, 10**6])
 @pytest.mark.parametrize("sizes", [[12, 9], [30, 20, 4], [4, 3, 2, 5]])
 def test_a_table_of_all_columns_gets_what_is_left_of_epsilon(sizes: list[int], rows: int) -> None:
@@ -356,6 +357,7 @@ def test_a_preview_measures_like_a_release() -> None:
     assert finished.tables["a", "b"]["count"].sum() == finished.tables[()]["count"].iloc[0]
 
 
+@pytest.mark.nightly
 def test_intervals_hold_nineteen_in_twenty_of_true_counts() -> None:
     """In most releases of a mock table of six columns: 95 % and more, for cells of every size and single columns.
 

@@ -157,7 +157,7 @@ def test_what_is_measured_costs_what_was_allocated(name: str) -> None:
     assert modelled + audit + sum((each.epsilon for each in measured.choices), Fraction(0)) == rest
 
 
-@pytest.mark.by_day(3)
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("name", TABLES)
 def test_plans_of_much_epsilon_are_predicted_and_previewed(name: str) -> None:
     """Where what levels say of the rest has hardly any noise, its scale is not rounded to 0."""
@@ -306,6 +306,7 @@ def _ranges(*columns: str) -> dict[str, Any]:
     return {"columns": list(columns), "ranges": True}
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     "tables",
     [

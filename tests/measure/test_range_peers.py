@@ -28,6 +28,7 @@ def test_without_noise_methods_of_two_axes_return_the_counts() -> None:
     assert peers.ugrid(square, 1.0).shape == square.shape
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     ("method", "variance"),
     [

@@ -319,6 +319,7 @@ def test_rings_of_many_tables_are_measured_or_get_a_model() -> None:
         assert decide(wide(40, tables=each)).plan.strategy == "adaptive"
 
 
+@pytest.mark.nightly
 def test_deciding_takes_work_in_proportion_to_the_tables() -> None:
     few, many = (wide(columns, tables={"each": 2}) for columns in (30, 60))
     assert calls(lambda: decide(many)) < 6 * calls(lambda: decide(few)), "four times as many tables"

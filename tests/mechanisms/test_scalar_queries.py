@@ -98,7 +98,7 @@ def test_the_noise_of_a_ratio_stays_within_its_half_width(part: float, scale: fl
         assert exact_beyond(part, scale, half - 2) > 0.05, "too wide by no more than two"
 
 
-@pytest.mark.by_day(3)
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(("first", "second"), [(300, 700), (0, 1000), (500, 500), (20, 20), (1, 1), (0, 0), (5000, 3)])
 def test_the_interval_of_a_ratio_holds_it_in_95_of_100_draws(first: int, second: int) -> None:
     runs, scale = 1500, Fraction(10)

@@ -213,6 +213,7 @@ def test_parts_that_needed_more_bits_join_like_the_others(scale: str) -> None:
     assert (values == coarse.distribution.unit * y + np.where(y < 0, fine.distribution.span - 1 - digits, digits)).all()
 
 
+@pytest.mark.by_day(3)
 @each_level
 def test_precision_is_raised_until_it_suffices(level: noise._Level, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(noise, "_GUARD", 2)

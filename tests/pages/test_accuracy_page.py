@@ -41,6 +41,7 @@ def page(own: Plan | None = None, view: str | None = None) -> AppTest:
     return at
 
 
+@pytest.mark.nightly
 def test_a_first_visit_learns_where_to_start_and_gets_a_sample() -> None:
     at = page()
     assert "You have no plan yet" in texts(at)
@@ -52,6 +53,7 @@ def test_a_first_visit_learns_where_to_start_and_gets_a_sample() -> None:
     assert metrics(at)["Typically off by"] != first
 
 
+@pytest.mark.nightly
 def test_a_plan_that_waits_for_its_table_after_a_reload_is_the_visitors_own() -> None:
     own = survey()
     at = visit()
@@ -99,6 +101,7 @@ def test_a_wanted_error_gives_the_least_epsilon_which_can_be_shown() -> None:
     assert not at.exception
 
 
+@pytest.mark.nightly
 def test_an_error_that_no_epsilon_reaches_is_explained() -> None:
     own = survey(unit={"id": "person", "rows": 1000})
     at = page(own)
@@ -107,6 +110,7 @@ def test_an_error_that_no_epsilon_reaches_is_explained() -> None:
     assert "no ε up to 1000" in texts(at)
 
 
+@pytest.mark.nightly
 def test_without_a_rough_size_the_page_asks_for_it_and_shows_odds_meanwhile() -> None:
     own = survey(rows_about=None)
     at = page(own)
@@ -118,7 +122,7 @@ def test_without_a_rough_size_the_page_asks_for_it_and_shows_odds_meanwhile() ->
 
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("rows", [None, 4000])
-@pytest.mark.by_day(2)
+@pytest.mark.by_day(1)
 def test_every_view_opens_with_and_without_a_rough_size(view: str, rows: int | None) -> None:
     page(survey(rows_about=rows), view)
 
@@ -137,6 +141,7 @@ def test_each_line_of_the_chart_is_the_error_that_its_name_says() -> None:
         assert y[EPSILONS.index(1)] == pytest.approx(expected[column]), name
 
 
+@pytest.mark.nightly
 def test_every_chart_has_a_description_and_a_table() -> None:
     for view, charts in (("Every table", 1), ("Mostly noise", 2), ("What ε means", 2)):
         at = page(survey(), view)
@@ -200,6 +205,7 @@ def test_numbers_claim_no_false_certainty() -> None:
     assert np.all(np.diff([float(e) for e in EPSILONS]) > 0)
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("strategy", ["direct", "adaptive"])
 def test_all_strategies_are_compared_over_epsilon_on_request(strategy: str) -> None:
     """Exact predictions are those of `predict`, simulations are called so, and nothing is simulated unasked."""
@@ -227,6 +233,7 @@ def test_all_strategies_are_compared_over_epsilon_on_request(strategy: str) -> N
     assert "has the smallest error: " in texts(at)
 
 
+@pytest.mark.nightly
 def test_an_adaptive_plan_is_simulated_and_its_errors_are_shown() -> None:
     own = survey(strategy="adaptive")
     at = settled(page(own)).run()
@@ -236,6 +243,7 @@ def test_an_adaptive_plan_is_simulated_and_its_errors_are_shown() -> None:
     assert (tables["mean_abs_error"] > 0).all()
 
 
+@pytest.mark.nightly
 def test_an_impossible_strategy_is_explained() -> None:
     ring = [{"columns": list(pair), "ranges": True} for pair in ("ab", "bc", "cd", "da")]
     columns = [category(name, 60) for name in "abcd"]

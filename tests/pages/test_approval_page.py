@@ -59,6 +59,7 @@ def labels(page: AppTest) -> set[str]:
     return {button.label for button in page.button}
 
 
+@pytest.mark.nightly
 def test_the_paper_to_sign_is_made_upon_a_click_which_runs_no_page(
     page_of: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +126,7 @@ def test_a_change_of_an_approved_plan_needs_another_approval(page_of: Callable[.
     assert re.search(r"Another plan of .*, at ε = 1: Approved by \*\*sam.@example.org\*\*", texts(page))
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("decision", ["Decline", "Withdraw it"])
 def test_the_decision_is_shown_where_the_request_was_sent(
     page_of: Callable[..., AppTest], decision: str, monkeypatch: pytest.MonkeyPatch
@@ -175,6 +177,7 @@ def test_a_steward_sets_and_lifts_the_rule_and_nobody_who_publishes_does(page_of
     assert ledger().for_owner("group:school").approvals.rules() == []
 
 
+@pytest.mark.nightly
 def test_several_plans_are_looked_at_one_by_one(page_of: Callable[..., AppTest]) -> None:
     first, second = sent(), sent(survey(title="Another", dataset="wages"), BOB)
     page = page_of(SAM)
@@ -217,6 +220,7 @@ def test_a_budget_that_does_not_suffice_is_said_to_who_approves(page_of: Callabl
     assert "The budget does not allow this now" in texts(page)
 
 
+@pytest.mark.nightly
 def test_adaptive_errors_are_simulated(page_of: Callable[..., AppTest]) -> None:
     sent(survey(strategy="adaptive", epsilon="2"))
     page = settled(page_of(SAM)).run()
@@ -246,6 +250,7 @@ def test_texts_of_people_are_no_markup(page_of: Callable[..., AppTest]) -> None:
     assert ":smile:" not in drawn
 
 
+@pytest.mark.nightly
 def test_without_sign_in_the_command_line_is_named_and_no_page_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     set_rules(monkeypatch, "")
     ledger().approvals.set_rule("", needed=True)

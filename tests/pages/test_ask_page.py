@@ -98,6 +98,7 @@ def test_counts_that_a_release_holds_are_not_sold_without_a_word(book: Ledger) -
     assert "already holds this number" not in texts(at)
 
 
+@pytest.mark.nightly
 def test_conditions_narrow_a_question_and_two_counts_are_compared_with_a_release(book: Ledger) -> None:
     at = page()
     for label in ("female", "male"):
@@ -121,7 +122,7 @@ def test_conditions_narrow_a_question_and_two_counts_are_compared_with_a_release
         ("variance", "variance of age"),
     ],
 )
-@pytest.mark.by_day(2)
+@pytest.mark.by_day(1)
 def test_every_statistic_can_be_asked(book: Ledger, what: str, said: str) -> None:
     at = page()
     at.selectbox(key=key(at, "ask-what")).set_value(what).run()
@@ -131,6 +132,7 @@ def test_every_statistic_can_be_asked(book: Ledger, what: str, said: str) -> Non
     assert [answer.question.description for answer in history(book, "rand-hie")] == [said]
 
 
+@pytest.mark.nightly
 def test_a_share_needs_a_condition_and_a_number_its_bounds(book: Ledger) -> None:
     at = page()
     at.selectbox(key=key(at, "ask-what")).set_value("proportion").run()
@@ -214,7 +216,7 @@ def test_by_group_one_price_answers_all(book: Ledger) -> None:
     assert "The median of age" in texts(at), "groups are not offered where they are not answered"
 
 
-@pytest.mark.by_day(2)
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("typed", ["", "0", "-1", "many", "nan"])
 def test_an_unusable_price_is_explained(book: Ledger, typed: str) -> None:
     at = page()
@@ -248,6 +250,7 @@ def test_the_budget_and_the_address_show_an_answer_as_one(book: Ledger) -> None:
     assert "the answer to a question" in texts(at)
 
 
+@pytest.mark.nightly
 def test_answers_can_be_downloaded(book: Ledger) -> None:
     pay(page())
     frame = pd.read_csv(io.BytesIO(content("csv", as_rows(history(book, "rand-hie")))))

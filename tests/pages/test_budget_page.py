@@ -112,7 +112,7 @@ def test_names_that_share_data_are_shown_as_one_account(book: Ledger) -> None:
     assert "The same data was also published" not in texts(at)
 
 
-@pytest.mark.by_day(2)
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     ("cap", "said"),
     [
@@ -147,6 +147,7 @@ def test_a_plan_that_is_published_costs_nothing_more(book: Ledger) -> None:
         assert "Your plan was published before." in texts(page(own, table=opened)), "it is not recognised yet"
 
 
+@pytest.mark.nightly
 def test_a_choice_is_shown_here_and_not_offered_as_a_table(book: Ledger) -> None:
     spend(book, 1)
     drawn = draw_once(Candidates.of(["red", "blue"], [3, 1], 1, "0.5"), "clinic", book, "Which colour?")
@@ -182,6 +183,7 @@ class Noisy:
         return values
 
 
+@pytest.mark.nightly
 def test_what_a_mechanism_of_others_gave_is_shown_here_too(book: Ledger) -> None:
     found = run_mechanism(Noisy(), pd.DataFrame({"sex": ["yes", "no"] * 50}), plan(epsilon="1000"), book)
     at = page()
@@ -252,6 +254,7 @@ def test_a_planned_price_can_be_taken_into_the_plan(book: Ledger) -> None:
     assert not at.exception
 
 
+@pytest.mark.nightly
 def test_a_plan_of_another_dataset_is_not_put_on_this_account(book: Ledger) -> None:
     spend(book, 1)
     at = page(plan("school"))
@@ -281,6 +284,7 @@ def test_a_reviewed_cap_can_be_left_alone(book: Ledger) -> None:
     assert "would leave" not in texts(at)
 
 
+@pytest.mark.nightly
 def test_a_cap_below_the_spent_sum_warns(book: Ledger) -> None:
     spend(book, 1)
     at = page()
@@ -289,7 +293,7 @@ def test_a_cap_below_the_spent_sum_warns(book: Ledger) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "many", "0", "-1", "1/0", "nan", "inf"])
-@pytest.mark.by_day(1)
+@pytest.mark.nightly
 def test_an_unusable_cap_is_refused_in_words(book: Ledger, text: str) -> None:
     spend(book, 1)
     at = page()
@@ -308,6 +312,7 @@ def test_a_review_for_one_dataset_is_not_confirmed_for_another(book: Ledger) -> 
     assert "would leave" not in texts(at)
 
 
+@pytest.mark.nightly
 def test_every_release_can_be_opened_again_by_its_name(book: Ledger) -> None:
     first, second = spend(book, 1), spend(book, 2)
     at = page()
@@ -345,6 +350,7 @@ def test_a_damaged_ledger_is_reported_without_its_path(tmp_path: Path, monkeypat
     assert str(tmp_path) not in at.error[0].value
 
 
+@pytest.mark.nightly
 def test_the_public_key_is_shown_once_there_is_one(book: Ledger) -> None:
     spend(book, 1)
     assert "Key" not in [part.value for part in page().header]

@@ -202,6 +202,7 @@ def test_two_releases_are_compared_table_by_table(finished: Release) -> None:
     assert f"{first['Sex at birth']}, {first['region']}" in chart.proto.spec
 
 
+@pytest.mark.nightly
 def test_the_change_of_several_cells_is_quoted_with_both_sources(finished: Release) -> None:
     later = preview(finished.plan.model_copy(update={"dataset": "later", "epsilon": Fraction(50)}))
     at = page(pack(later))
@@ -218,6 +219,7 @@ def test_the_change_of_several_cells_is_quoted_with_both_sources(finished: Relea
     assert any(", compared with Small, published on " in each.value for each in at.code)
 
 
+@pytest.mark.nightly
 def test_a_column_may_be_called_like_those_of_a_comparison() -> None:
     columns = [YesNo(name=name, other=False, missing=False) for name in ("change", "count")]
     plans = [Plan(dataset=each, epsilon=1, columns=columns, tables=[["change", "count"]]) for each in ("old", "new")]
@@ -234,6 +236,7 @@ def test_all_tables_are_offered_for_a_spreadsheet(finished: Release) -> None:
     assert "All tables for a spreadsheet" in [each.label for each in at.get("download_button")]
 
 
+@pytest.mark.nightly
 def test_means_are_shown_by_their_headings_with_the_decimals_that_their_error_leaves() -> None:
     made = preview(Plan.loads(PAY))
     at = page(pack(made))
@@ -249,6 +252,7 @@ def test_means_are_shown_by_their_headings_with_the_decimals_that_their_error_le
     assert columns["mean_hours"]["type_config"]["format"] == f"%,.{decimals_of(half)}f"
 
 
+@pytest.mark.nightly
 def test_each_number_of_a_table_is_compared_by_itself_with_as_many_digits_as_it_needs() -> None:
     at = page(pack(preview(Plan.loads(PAY))))
     at.file_uploader(key="verify_earlier_file").upload("earlier.zip", pack(preview(Plan.loads(PAY)))).run()
@@ -325,6 +329,7 @@ def test_a_chart_of_a_table_offers_only_what_the_file_holds() -> None:
         assert bool(ways) == bool(more), "side by side, the first chart is of all values together"
 
 
+@pytest.mark.nightly
 def test_hours_by_weekday_are_drawn_as_lines_or_as_a_grid() -> None:
     columns = [
         *({"name": part, "kind": "time", "of": "at", "by": part} for part in ("hour", "weekday")),

@@ -39,6 +39,7 @@ def drawn(basis: Basis) -> dict[tuple[str, ...], np.ndarray]:
     return dict(replicate(basis, [*basis.plan.marginals, ()]))
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize(
     "plan", [PAIRS, MODELLED, sparse_plan(), RANGES], ids=["direct", "model", "one table", "boxes"]
 )

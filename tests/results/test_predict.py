@@ -99,6 +99,7 @@ def test_the_half_width_predicted_for_ranges_is_the_one_that_a_release_of_the_mo
         assert predicted[" × ".join(table)] == pytest.approx(stated, rel=0.4)
 
 
+@pytest.mark.nightly
 def test_a_plan_of_many_tables_is_simulated_in_fewer_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = letters_plan([3, 4, 5, 6], [list(pair) for pair in combinations("abcd", 2)], strategy="adaptive")
 
@@ -164,6 +165,7 @@ def test_an_unusable_epsilon_is_refused(bad: list[object]) -> None:
         predict(Plan.loads(CLINIC), bad)
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize("tables", [[["a"]], [["a", "b"]], {"each": 2}, [["a", "b"], ["b", "c"]]])
 @pytest.mark.parametrize("half_width", [2, 10, 150])
 def test_epsilon_for_is_the_least_that_does_it(tables: object, half_width: float) -> None:

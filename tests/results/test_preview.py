@@ -43,6 +43,7 @@ def test_a_preview_is_drawn_afresh_each_time() -> None:
     assert not draws[1].equals(draws[2])
 
 
+@pytest.mark.nightly
 @settings(max_examples=30)
 @given(plans())
 def test_a_table_drawn_alone_has_the_errors_that_it_has_among_all(plan: Plan) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dpengine.results.sample_share import sample_error, sample_share
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.5, 0.9])
 def test_the_error_of_a_sample_is_that_of_samples_that_are_drawn(share: float) -> None:
     """Each mean of 400,000 draws is within 6 standard errors, which fails by chance once in 10⁸ for one of 24."""

@@ -78,6 +78,7 @@ READ = {
 }
 
 
+@pytest.mark.by_day(13)
 @pytest.mark.parametrize("case", READ)
 def test_text_is_read_as_text(case, tmp_path):
     content, options, expected = READ[case]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import dpengine as dpe
 from dpengine.sources.open import open_table
 from dpengine.sources.several_answers import read_answers, write_answers
+from tests.conftest import examples
 
 CELLS: dict[str | None, tuple[bool | None, bool | None, bool | None]] = {
     "German": (True, False, False),
@@ -48,7 +49,7 @@ def test_an_answer_is_given_if_it_stands_alone_or_between_others() -> None:
     assert dict(zip(CELLS, given, strict=True)) == CELLS
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(10, 30))
 @given(st.lists(st.sets(st.sampled_from(["a", "b.c", "(d)", "é", "no answer"])), min_size=1, max_size=6),
        st.sampled_from([";", " , ", "|", ";\n"]))  # fmt: skip
 def test_the_columns_say_what_was_ticked(ticked: list[set[str]], between: str) -> None:

@@ -200,7 +200,7 @@ def test_absurdly_large_numbers_are_refused_without_being_computed(edge: object)
     assert peak_bytes(refused) < 4_000_000, "10 to the power of 99,999,999 is never written out"
 
 
-@pytest.mark.by_day(1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "edges", [lambda n: range(n + 1), lambda n: {"from": 0, "to": 1, "bins": n},
               lambda n: {"from": "1/3", "to": 7, "bins": n}]

@@ -153,6 +153,7 @@ def test_a_table_schema_is_a_codebook() -> None:
     assert counted.refused == ("a: the number of rows, which only the rows can tell",)
 
 
+@pytest.mark.nightly
 def test_a_long_list_of_values_takes_no_longer_than_it_is() -> None:
     categories = [{"value": f"v{k}", "label": f"word {k}"} for k in range(100_000)]  # compared in pairs: 15 minutes
     field = {"name": "code", "type": "string", "categories": categories}

@@ -22,6 +22,7 @@ from dpengine.results.result import Result
 from dpengine.spec.domain import Category, Column, Date, Number, YesNo
 from dpengine.synthesis.cell_values import cells, series, texts, values
 from dpengine.synthesis.resample import ROUND
+from tests.conftest import examples
 from tests.plans import letters_plan
 
 MIXED = """
@@ -67,7 +68,7 @@ NAMES = ["age", "grade", "children", "big", "visit", "day", "born", "place", "sm
         *([[name]] for name in NAMES),
     ],
 )
-@pytest.mark.by_day(2)
+@pytest.mark.by_day(1)
 def test_rows_counted_by_the_engine_give_the_published_counts(tables: list[list[str]], tmp_path) -> None:  # type: ignore[no-untyped-def]
     """As a frame and as the bundle's file, for columns of every kind."""
     result = preview(mixed(*tables))
@@ -88,7 +89,7 @@ def test_a_format_that_cannot_write_every_declared_day_still_gives_a_valid_bundl
     assert verify(io.BytesIO(write.pack(result)))
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(4, 15))
 @given(strategy=st.sampled_from(["direct", "optimised", "adaptive"]), data=st.data())
 def test_rows_give_the_published_counts_under_every_strategy(strategy: str, data: st.DataObject) -> None:
     pairs = list(combinations(NAMES, 2))
@@ -176,7 +177,7 @@ def several(request: pytest.FixtureRequest) -> Result:
     return preview(plan)
 
 
-@pytest.mark.by_day(5)
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("rows", [0, 1, 100, 3000, 20_001])
 def test_any_number_of_rows_scales_the_tables_up_to_rounding(several: Result, rows: int) -> None:
     """Each count c becomes one between ⌊N/n⌋·c and ⌈N/n⌉·c; in the mean it is nearer to N/n·c than by sampling."""

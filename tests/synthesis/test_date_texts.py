@@ -31,7 +31,7 @@ def engine(sql: str, *values: object) -> object:
     return answer
 
 
-@pytest.mark.by_day(6)
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("format", FORMATS)
 @settings(max_examples=20, deadline=None)
 @given(day=st.dates(), text=OTHER_TEXTS)

@@ -25,6 +25,7 @@ from dpengine.synthesis.generate_rows import MAX_ONCE, SyntheticRows, generate_r
 from dpengine.synthesis.repair import Falloff, excess_of, of_pairs
 from dpengine.synthesis.resample import expand
 from tests.calls_and_memory import calls
+from tests.conftest import examples
 from tests.synthesis.dealt import dealt
 from tests.synthesis.every_row import every_row
 
@@ -126,6 +127,7 @@ def test_few_rows_follow_a_model_more_closely_if_all_are_tried_and_small_cells_c
     assert few < 0.96 * sum(map(wrong, models))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("even", [False, True])
 def test_values_that_are_better_changed_by_themselves_are_changed_at_the_end(
     monkeypatch: pytest.MonkeyPatch, even: bool
@@ -161,6 +163,7 @@ def test_the_fewer_values_rows_have_the_more_often_they_are_settled(
     assert made == [passes]
 
 
+@pytest.mark.nightly
 def test_rows_that_keep_out_of_likely_empty_cells_are_nearer_to_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
     """One column decides two others and nearly a third. The noise is given.
 
@@ -195,6 +198,7 @@ def test_new_columns_are_repaired_as_long_as_that_helps(monkeypatch: pytest.Monk
     assert repaired < 0.95 * sum(map(wrong, models))
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("widest", [2, pytest.param(3, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("times", [7, 10, 500, 123_457])
 def test_with_weights_few_people_are_in_a_wrong_cell(times: int, widest: int) -> None:
@@ -218,6 +222,7 @@ def test_finer_rows_take_out_what_coarser_ones_leave(monkeypatch: pytest.MonkeyP
     assert repaired < 0.5 * off(dealt(model, 2), model)
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     ("widest", "people", "scale", "share", "most"),
     [(2, 8_000, 1, 1, 1.0), (3, 8_000, 1, 1, 1.02), (2, 300_000, 3, 16, 1.02)],
@@ -309,6 +314,7 @@ def off_in_triples(rows: SyntheticRows | ConsistentTables, model: Pairwise) -> f
     )
 
 
+@pytest.mark.nightly
 def test_rows_stay_as_they_were_where_repair_takes_their_tables_of_three_columns_farther(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -339,7 +345,7 @@ def levels(share: int) -> list[tuple[ModuleType, str, int]]:
     return [(where, name, getattr(where, name) // share) for where, name in names]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(10, 40), deadline=None)
 @given(st.integers(1, 40_000), st.integers(2, 4), st.integers(2, 3), st.data())
 def test_tables_are_those_of_the_repeated_rows(count: int, size: int, widest: int, data: st.DataObject) -> None:
     """For any model and number of people: each row has weight 1 at least, and the weights add up to everybody."""
@@ -424,6 +430,7 @@ def test_any_number_of_people_can_be_generated() -> None:
         assert codes.size == 0 or (codes.min() >= 0 and codes.max() < 3)
 
 
+@pytest.mark.nightly
 def test_rows_are_generated_without_scipy_which_takes_long_to_load() -> None:
     program = """
 import sys

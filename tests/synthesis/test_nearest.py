@@ -62,6 +62,7 @@ def test_counts_stay_where_the_solver_finds_nothing(monkeypatch: pytest.MonkeyPa
     assert nearest_counts(start, {(0,): (np.array([5, 1]), 1.0)}) is start
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("share", ["1/2", "2"])
 def test_whole_counts_of_few_cells_are_as_near_as_measured_tables(share: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise of scales 2 and 1/2 a table, all given; most people are in rows of weight 2 and more.

@@ -164,6 +164,7 @@ def marking(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalogue, "_messages", lambda code: Marking())
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.usefixtures("marking")
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 def test_every_word_of_a_report_and_its_readme_goes_through_the_catalogue(

@@ -95,6 +95,7 @@ def by_night(name: str, text: str) -> Any:
     return pytest.param(text, marks=pytest.mark.nightly, id=name)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "text",
     [

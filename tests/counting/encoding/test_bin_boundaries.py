@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from dpengine.counting.encoding.bin_boundaries import boundaries_of, family_of
 from dpengine.counting.encoding.declared_texts import codes_by_text
 from dpengine.spec.domain import Category, Number, YesNo
+from tests.conftest import examples
 
 EDGES = ["-1", "0", "0.1", "0.7", "18", "100.5"]
 NUMBER = Number(name="x", edges=EDGES, missing_as=["17", "-9", "inf", "0.7"])
-quick = settings(max_examples=100, deadline=None, derandomize=True)
+quick = settings(max_examples=examples(25, 100), deadline=None, derandomize=True)
 
 
 def cell_of(number):

@@ -75,6 +75,7 @@ def test_a_typed_value_in_a_number_column(value, type, cell):
     assert cell_of(AGE, value, type) == cell
 
 
+@pytest.mark.by_day(20)
 @pytest.mark.parametrize("type", [pa.float32(), pa.float64(), pa.string(), pa.decimal128(9, 1)])
 @pytest.mark.parametrize("tenths", range(10))
 def test_an_edge_belongs_to_the_bin_above_in_every_type(tenths, type):
@@ -195,6 +196,7 @@ def test_a_hundred_thousand_categories():
     assert cell_of(column, "v77777") == "v77777"
 
 
+@pytest.mark.by_day(14)
 @pytest.mark.parametrize(
     ("value", "type", "cell"),
     [(text, pa.string(), "yes") for text in ("yes", "Y", "TRUE", " t ", "1", "1.0")]
@@ -211,6 +213,7 @@ def test_yes_and_no(value, type, cell):
 VISIT = {"kind": "date", "from": "2024-01-15", "to": "2024-03-10", "by": "month"}
 
 
+@pytest.mark.by_day(12)
 @pytest.mark.parametrize(
     ("value", "cell"),
     [
@@ -252,7 +255,7 @@ def test_a_time_with_a_zone_is_on_its_day_in_utc_among_objects_too(beside):
     assert plan.column("x").labels[int(counts.argmax())] == "2024-02"
 
 
-@pytest.mark.by_day(12)
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize("zone", [None, "UTC", "Asia/Tokyo"])
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 @pytest.mark.parametrize("form", ["arrow", "dictionary", "feather", "parquet"])

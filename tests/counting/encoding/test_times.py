@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine.counting.count import check, count
@@ -23,6 +23,7 @@ from dpengine.sources.open import open_table
 from dpengine.spec.domain import MISSING, OTHER
 from dpengine.spec.plan import Plan
 from tests import ibis_tables
+from tests.conftest import examples
 
 pytestmark = ibis_tables.TOLERATED
 
@@ -165,6 +166,7 @@ def ways_in(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     ]  # fmt: skip
 
 
+@pytest.mark.by_day(7)
 @pytest.mark.parametrize("number", range(13))
 def test_one_column_of_a_table_gives_month_hour_and_weekday_in_every_way_in(number: int, ways_in: list[Any]) -> None:
     months, hours, days = counted(ways_in[number], plan_of(MONTHS, HOUR, WEEKDAY))
@@ -261,6 +263,7 @@ def each_value(source: Any, rows: int) -> list[tuple[int, int]]:
     return list(zip(np.argmax(hours, axis=1).tolist(), np.argmax(days, axis=1).tolist(), strict=True))
 
 
+@settings(max_examples=examples(3, 20))
 @given(st.lists(ODD, min_size=20, max_size=120))
 def test_any_texts_have_the_same_hour_and_weekday_here_and_by_another_reading(values: list[str | None]) -> None:
     table = matrix(values)

@@ -160,7 +160,7 @@ def test_a_protocol_for_an_epsilon_costs_at_most_that_and_little_less(make: Make
     assert wanted * Fraction(9999, 10_000) < protocol.epsilon <= wanted
 
 
-@pytest.mark.by_day(3)
+@pytest.mark.by_day(1)
 @made
 def test_estimates_are_unbiased_and_have_the_variance_of_the_formula(make: Maker) -> None:
     runs, people, answer = 1000, 500, 1

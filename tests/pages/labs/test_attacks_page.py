@@ -28,6 +28,7 @@ def lines(at: AppTest, chart: int = 0) -> dict[str, dict[str, list[float]]]:
     return {each.get("name", ""): each for each in json.loads(at.get("plotly_chart")[chart].proto.spec)["data"]}
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("attack", ["Differencing", "Averaging"])
 def test_true_counts_lose_at_once_and_this_engine_keeps_its_bound(attack: str) -> None:
     at = page(attack)
@@ -45,6 +46,7 @@ def test_true_counts_lose_at_once_and_this_engine_keeps_its_bound(attack: str) -
     assert not Ledger().history()
 
 
+@pytest.mark.nightly
 def test_rounding_withstands_averaging_and_falls_to_differences() -> None:
     at = page("Averaging")
     at.selectbox(key="attacks_defence").set_value("Rounded to 10s").run()
@@ -64,6 +66,7 @@ def test_the_whole_engine_is_asked_ten_times_and_answers_once() -> None:
     assert "Spent: ε = 1, once" in shown
 
 
+@pytest.mark.nightly
 def test_only_run_it_again_draws_anew() -> None:
     at = page()
     first = lines(at)[OURS]["y"]
@@ -102,6 +105,7 @@ def test_a_reconstruction_that_is_stopped_keeps_what_it_found() -> None:
     assert not at.exception
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("sampler", ["numpy's Generator.laplace", "the textbook's inverse"])
 def test_floating_point_outputs_prove_the_truth_and_ours_prove_nothing(sampler: str) -> None:
     at = page("Floating point")

@@ -33,7 +33,7 @@ def private(at: AppTest, dataset: str) -> None:
     assert not at.exception
 
 
-@pytest.mark.by_day(2)
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("name", list(SAMPLES))
 def test_bars_are_the_exact_chances_of_both_mechanisms(name: str) -> None:
     at = page()
@@ -48,6 +48,7 @@ def test_bars_are_the_exact_chances_of_both_mechanisms(name: str) -> None:
     assert any("CSV" in each.proto.label for each in at.get("download_button")) == (name != OWN)
 
 
+@pytest.mark.nightly
 def test_a_larger_epsilon_draws_the_best_more_often() -> None:
     at = page()
     assert at.metric[0].value == percent(float(probabilities(sample("Best price")).max()))

@@ -37,6 +37,7 @@ def test_the_largest_ratio_is_e_to_epsilon_and_reached(at: AppTest) -> None:
     )
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("epsilon", ["0.1", "3"])
 def test_epsilon_decides_the_ratio_and_the_success_of_a_guess(at: AppTest, epsilon: str) -> None:
     whole(at.select_slider(key="definition_epsilon").set_value(Fraction(epsilon)).run())
@@ -45,6 +46,7 @@ def test_epsilon_decides_the_ratio_and_the_success_of_a_guess(at: AppTest, epsil
     assert metric(at, "Best guess is right") == percent((1 + seen.total_variation) / 2)
 
 
+@pytest.mark.nightly
 def test_a_person_who_does_not_count_changes_nothing(at: AppTest) -> None:
     whole(at.selectbox(key="definition_person").set_value("Fatma").run())
     assert metric(at, "Largest ratio") == "1"
@@ -61,6 +63,7 @@ def test_the_tables_differ_in_the_person_who_leaves(at: AppTest) -> None:
     assert max(map(len, [*at.dataframe[0].value, *german])) <= MAX_HEADING
 
 
+@pytest.mark.nightly
 def test_a_sum_is_clamped_and_its_sensitivity_is_the_bound(at: AppTest) -> None:
     ask(at, "Sum of incomes")
     whole(at.number_input(key="definition_cap").set_value(60).run())
@@ -103,6 +106,7 @@ def test_the_senators_secret_is_protected_within_epsilon(at: AppTest) -> None:
     assert "50 % sure becomes at most 73.2 %" in texts(at)
 
 
+@pytest.mark.nightly
 def test_a_higher_bound_cuts_less_and_is_noisier(at: AppTest) -> None:
     open_example(at, "An average with a giant")
     low = metric(at, "Noise, typically")

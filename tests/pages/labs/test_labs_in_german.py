@@ -162,7 +162,7 @@ def learn(_monkeypatch: pytest.MonkeyPatch) -> None:
     assert english(found, "aa", "bb", "AAPL", "AMZN", "FB", "GOOG", "MSFT", "NFLX", "verluste.csv", "CSV") == []
 
 
-@pytest.mark.by_day(1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("lab", [learn, choose, definition, attacks, risk, survey])
 def test_a_lab_says_nothing_in_english(
     lab: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch

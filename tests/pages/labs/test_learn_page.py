@@ -75,6 +75,7 @@ def test_what_epsilon_costs_is_the_expectation_over_all_draws() -> None:
     assert expected["y"] == sorted(expected["y"], reverse=True)
 
 
+@pytest.mark.nightly
 def test_only_run_it_again_draws_anew() -> None:
     at = page()
     first = lines(at, 0)["ε = 1"]["y"]
@@ -85,6 +86,7 @@ def test_only_run_it_again_draws_anew() -> None:
     assert not Ledger().history()
 
 
+@pytest.mark.nightly
 def test_real_prices_are_offered_and_called_real() -> None:
     at = page()
     at.segmented_control(key="learn_kind").set_value("Six shares, 2018–19").run()
@@ -92,6 +94,7 @@ def test_real_prices_are_offered_and_called_real() -> None:
     assert "Real prices of six shares in 104 weeks" in texts(at)
 
 
+@pytest.mark.nightly
 def test_a_learner_without_a_proven_rate_is_not_drawn() -> None:
     at = page_with("a,b\n0,1\n")
     at.pills(key="learn_epsilons").set_value([Fraction(1), Fraction(30)]).run()
@@ -112,13 +115,13 @@ def test_learners_run_on_a_table_of_the_visitor() -> None:
     assert not at.get("download_button"), "losses of one's own are saved nowhere"
 
 
-@pytest.mark.by_day(1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("text", ["a,b\n0,1\n", "a,b\n1,1\n", "a,b\n0,1\n1,1\n"])
 def test_one_round_or_two_are_enough(text: str) -> None:
     assert len(page_with(text).get("plotly_chart")) == 2
 
 
-@pytest.mark.by_day(2)
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -58,6 +58,7 @@ def test_nothing_of_the_owners_table_is_shown_before_it_is_asked_for() -> None:
         assert not [frame for frame in at.dataframe if "alone" in frame.value]
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     ("form", "table"),
     [
@@ -103,6 +104,7 @@ def test_no_value_of_the_owners_table_is_shown() -> None:
         assert not [value for value in ("90210", "90211", "scurvy", "gout") if value in everything]
 
 
+@pytest.mark.nightly
 def test_every_combination_of_columns_is_ranked_by_who_is_alone() -> None:
     with open_table(ROWS) as table:
         at = choose(page(table), ["zip", "age", "ill"])
@@ -141,6 +143,7 @@ def test_homogeneity_and_background_knowledge_name_the_condition() -> None:
     assert "only **viral infection** is left" in texts(at)
 
 
+@pytest.mark.nightly
 def test_two_tables_reveal_more_than_one() -> None:
     at = lesson("Two tables")
     one, two = linkage.composition_attack(linkage.made_up_town(seed=0), 3)
@@ -155,6 +158,7 @@ def test_the_difference_of_two_days_is_one_persons_condition() -> None:
     assert list(twin.loc[twin["difference"] != 0].iloc[0]) == ["Cancer", 1, 2, 1]
 
 
+@pytest.mark.nightly
 def test_names_come_back_and_coarser_dates_stop_that() -> None:
     at = lesson("Names come back")
     assert metrics(at)["Names found"] == percent(linkage.link_names(linkage.made_up_town()).rate.share)

@@ -63,6 +63,7 @@ def test_estimates_are_near_the_truth_for_every_method(method: str) -> None:
     assert metrics(at)["With a curator"] == people(survey.curator_error(Fraction(1)))
 
 
+@pytest.mark.nightly
 def test_fair_coins_cost_ln_3_rounded_up() -> None:
     at = page()
     at.number_input(key="survey_answers").set_value(2).run()
@@ -71,6 +72,7 @@ def test_fair_coins_cost_ln_3_rounded_up() -> None:
     assert float("1.1") > math.log(3)
 
 
+@pytest.mark.nightly
 def test_a_run_stays_until_another_is_asked_for() -> None:
     at = page()
     _, shown, _ = first(at)
@@ -92,6 +94,7 @@ def test_fitting_is_called_post_processing() -> None:
     assert "The 30 most frequent of 60 answers" in texts(at)
 
 
+@pytest.mark.nightly
 def test_coins_grow_with_the_root_of_people_and_the_curator_stays() -> None:
     coins, curator = (
         np.array(numbers(charts(page())[1][name]["y"])) for name in ("everyone flips coins", "a trusted curator")
@@ -105,7 +108,7 @@ def test_the_sizes_below_the_chart_have_room_on_a_phone() -> None:
     assert (axis["type"], axis["dtick"]) == ("log", 2), "three sizes are named: each a hundred times the one before"
 
 
-@pytest.mark.by_day(1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(("sample", "size"), [("Census", 199_523), ("Health insurance", 20_190)])
 def test_samples_are_asked_column_by_column(sample: str, size: int) -> None:
     at = page()
@@ -128,6 +131,7 @@ def test_each_tab_draws_its_figure_with_a_table() -> None:
         assert [each.label for each in at.expander].count("The same as a table") == 2
 
 
+@pytest.mark.nightly
 def test_two_protected_bits_reveal_nine_times_as_much_by_their_and() -> None:
     at = page()
     at.session_state["survey_view"] = "The AND of two answers"
@@ -140,6 +144,7 @@ def test_two_protected_bits_reveal_nine_times_as_much_by_their_and() -> None:
     assert metrics(at)["yes, yes over no, no"] == "2.25 times"
 
 
+@pytest.mark.nightly
 def test_four_cells_are_of_all_people_and_the_curators_error_is_constant() -> None:
     at = page()
     at.session_state["survey_view"] = "Two questions, four cells"
@@ -152,6 +157,7 @@ def test_four_cells_are_of_all_people_and_the_curators_error_is_constant() -> No
     assert f"off by about {typical} with a curator" in texts(at)
 
 
+@pytest.mark.nightly
 def test_repeated_questions_wear_privacy_down() -> None:
     at = page()
     at.session_state["survey_view"] = "Every day again"

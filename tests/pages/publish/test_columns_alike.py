@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.visits import labelled, press, settled, texts, visit, visit_of
@@ -23,6 +24,7 @@ def offers(page: AppTest) -> list[str]:
     return [button.label for button in page.button if button.label.startswith("The same for")]
 
 
+@pytest.mark.nightly
 def test_what_one_column_declares_is_given_to_all_that_are_blank_by_a_click() -> None:
     page = survey("age")
     assert offers(page) == [], "there is nothing to copy yet"
@@ -36,6 +38,7 @@ def test_what_one_column_declares_is_given_to_all_that_are_blank_by_a_click() ->
     assert offers(page) == []
 
 
+@pytest.mark.nightly
 def test_yes_and_no_are_given_to_blank_columns_though_these_were_guessed_to_be_categories() -> None:
     page = visit()
     names = ["likes_a", "likes_b", "likes_c", "does_a", "school", "age"]
@@ -63,6 +66,7 @@ def test_one_declaration_does_for_all_columns_of_a_persons_choice() -> None:
     assert (declared["q4"]["name"], declared["age"]["kind"]) == ("q4", "number")
 
 
+@pytest.mark.nightly
 def test_few_columns_or_dates_are_not_taken_for_alike() -> None:
     page = survey()
     labelled(page.segmented_control, "Kind").set_value("date").run()
@@ -75,6 +79,7 @@ def test_few_columns_or_dates_are_not_taken_for_alike() -> None:
     assert offers(page) == [], "two more columns are soon filled in"
 
 
+@pytest.mark.nightly
 def test_codes_typed_as_in_the_grid_are_one_value_or_listed_by_a_click() -> None:
     page = survey()
     labelled(page.text_area, "Values").set_value("none\n1..3\n9").run()

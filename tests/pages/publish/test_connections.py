@@ -147,6 +147,7 @@ def test_a_connection_ends_with_its_table(postgres: str) -> None:
     assert opened not in visitors()
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize(
     "url",
     [
@@ -174,6 +175,7 @@ def test_the_operators_log_has_the_reason_and_no_password(caplog: pytest.LogCapt
     assert "s3cret" not in caplog.text
 
 
+@pytest.mark.nightly
 def test_an_unreachable_database_is_tried_again_on_request(archive: str, tmp_path: Path) -> None:
     path = tmp_path / "late.duckdb"
     page = choose(visit(late=f"duckdb://{path}"), "Database", "late")

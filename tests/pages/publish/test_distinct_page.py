@@ -79,6 +79,7 @@ def test_a_table_counts_persons_its_error_is_told_first_and_what_is_left_out_is_
     assert here.entries.more == ()
 
 
+@pytest.mark.nightly
 def test_a_table_of_rows_and_of_persons_with_the_same_columns_is_refused_where_it_is_listed() -> None:
     """The plan was refused at the end, or the table of rows was lost; and nothing was drawn beside the steps."""
     page = visit()
@@ -125,6 +126,7 @@ def test_a_list_of_ones_own_begins_with_the_tables_of_the_plan_so_far() -> None:
     assert labelled(page.multiselect, "Table 1: counts by").value == ["region", "ward"]
 
 
+@pytest.mark.nightly
 def test_step_4_turns_tables_of_rows_into_tables_of_persons_by_a_click() -> None:
     """A registrar who wants numbers of patients had to lay out all tables anew, as a list."""
     page = visit()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import dpengine as dpe
 from pages.parts.publish.outlook.preview import as_findable, findable_in_words
 from pages.parts.visit.plan.plan_form import from_plan
@@ -47,6 +49,7 @@ def test_the_page_shows_it_and_publishes_the_plan_as_it_is_stated() -> None:
     assert metrics(page)["This release"] == "1", "what finding values costs is in the price"
 
 
+@pytest.mark.nightly
 def test_the_owner_is_warned_before_paying_that_no_value_can_be_found() -> None:
     """Five digits stand there at first: a column of street names would be paid for, and count in (other) alone."""
     columns = [{"name": "street", "kind": "category", "values": "found", "among": {"pattern": "#####"}}]

@@ -161,6 +161,7 @@ def test_a_wrong_cell_is_named_with_what_to_do_and_stays_as_typed(page: AppTest)
     assert len(declared(page, "age")["edges"]) == 9
 
 
+@pytest.mark.nightly
 def test_a_text_of_another_kind_changes_the_kind_unless_it_was_chosen(page: AppTest) -> None:
     edit(page, {"region": {CELLS: "0 to 10 by 5"}, "score": {KIND: "date", CELLS: "0 to 10 by 5"}})
     assert grid(page)[KIND]["region"] == "number"
@@ -168,6 +169,7 @@ def test_a_text_of_another_kind_changes_the_kind_unless_it_was_chosen(page: AppT
     assert "first and last day" in texts(page)
 
 
+@pytest.mark.nightly
 def test_a_kind_alone_can_be_changed_for_several_rows(page: AppTest) -> None:
     edit(page, {"region": {KIND: "yes or no"}, "score": {KIND: "yes or no"}})
     assert declared(page, "region")["kind"] == declared(page, "score")["kind"] == "yesno"
@@ -175,6 +177,7 @@ def test_a_kind_alone_can_be_changed_for_several_rows(page: AppTest) -> None:
     assert declared(page, "region")["kind"] == "yesno"
 
 
+@pytest.mark.nightly
 def test_an_unticked_column_is_left_out_and_comes_back(page: AppTest) -> None:
     edit(page, {"region": {PUBLISH: False}, "score": {PUBLISH: False}})
     assert visit_of(page).entries.chosen == ("age", "visit_date", "smoker")
@@ -195,6 +198,7 @@ def test_the_card_and_the_grid_show_the_same(page: AppTest) -> None:
     assert declared(page, "score")["edges"] == ["0", "7"]
 
 
+@pytest.mark.nightly
 def test_the_grid_is_drawn_anew_only_where_it_would_hide_a_change(page: AppTest) -> None:
     key = page.data_editor[0].key
     edit(page, {"region": {CELLS: "North, South"}})
@@ -208,6 +212,7 @@ def test_the_grid_is_drawn_anew_only_where_it_would_hide_a_change(page: AppTest)
     assert grid(page)[CELLS]["region"] == "East"
 
 
+@pytest.mark.nightly
 def test_a_codebook_sheet_is_filled_in_and_brought_back(page: AppTest) -> None:
     sheet = b"column;kind;values or bins;other\nregion;;North, South;no\nscore;number;0 to 30 by 10;\nelsewhere;;A;\n"
     labelled(page.get("file_uploader"), "Bring a codebook").upload("codebook.csv", sheet).run()
@@ -223,6 +228,7 @@ def test_a_codebook_sheet_is_filled_in_and_brought_back(page: AppTest) -> None:
     assert visit_of(page).entries.texts["region"] == {"label": "Area", "words": {"North": "up"}}
 
 
+@pytest.mark.nightly
 def test_a_refused_codebook_is_named_and_does_not_stop_the_next_one(page: AppTest) -> None:
     box = labelled(page.get("file_uploader"), "Bring a codebook")
     box.upload("broken.yaml", b"columns: [").run()
@@ -237,6 +243,7 @@ def test_a_refused_codebook_is_named_and_does_not_stop_the_next_one(page: AppTes
     assert not [warning.value for warning in page.warning if "broken.yaml" in warning.value]
 
 
+@pytest.mark.nightly
 def test_what_a_data_file_says_as_a_codebook_waits_to_be_confirmed(page: AppTest) -> None:
     content = statistical.written(
         "sav", {"region": [1.0], "score": [1.0]}, column_labels={"region": "", "score": "Income a year"},
@@ -249,6 +256,7 @@ def test_what_a_data_file_says_as_a_codebook_waits_to_be_confirmed(page: AppTest
     assert (known["region"]["words"], known["score"]["description"]) == ({"1": "North", "2": "South"}, "Income a year")
 
 
+@pytest.mark.nightly
 def test_a_codebook_of_another_tool_is_read_without_measured_entries(page: AppTest) -> None:
     columns: list[dict[str, Any]] = [
         {"name": "region", "datatype": "string", "keyValues": ["North", "South"]},
@@ -275,6 +283,7 @@ def test_a_codebook_of_another_tool_is_read_without_measured_entries(page: AppTe
     assert (leaving["region"]["values"], leaving["score"]["edges"]) == ([], [])
 
 
+@pytest.mark.nightly
 def test_shapes_of_regions_are_brought_for_the_column_that_they_fit(page: AppTest) -> None:
     sheet = b"column,kind,values or bins\nregion,,North; South\nscore,number,0 to 30 by 10\n"
     labelled(page.get("file_uploader"), "Bring a codebook").upload("codebook.csv", sheet).run()

@@ -26,6 +26,7 @@ def hospital() -> AppTest:
     return page
 
 
+@pytest.mark.nightly
 def test_the_words_reach_the_plan_and_what_is_said_of_it(hospital: AppTest) -> None:
     labelled(hospital.selectbox, "What the rows are").set_value("visits").run()
     press(hospital, "Go on to what is known")

@@ -63,6 +63,7 @@ def test_averages_are_offered_of_columns_that_can_hold_numbers(people: AppTest) 
     assert labelled(people.multiselect, "Averaged or added up").options == ["income", "age"]
 
 
+@pytest.mark.nightly
 def test_what_bounds_the_intervals_of_a_median_is_said_beside_its_range(people: AppTest) -> None:
     labelled(people.multiselect, "Averaged or added up").set_value(["income"]).run()
     labelled(people.button, "Go on").click().run()
@@ -150,6 +151,7 @@ def test_a_list_begins_with_the_pairs_and_can_add_one_column_for_ranges(people: 
     assert published(visit_of(people).entries) == published(before)
 
 
+@pytest.mark.nightly
 def test_levels_come_from_a_file_and_a_table_names_one(people: AppTest) -> None:
     people.radio[0].set_value("own").run()
     people.session_state[visit_of(people).key("levels-box")] = True
@@ -181,6 +183,7 @@ def test_levels_come_from_a_file_and_a_table_names_one(people: AppTest) -> None:
     assert plan.column("county@state").declared == ("CA", "TX")
 
 
+@pytest.mark.nightly
 def test_levels_of_numbers_and_dates_are_declared_and_asked_for(people: AppTest) -> None:
     people.multiselect[0].set_value(["sex", "age", "seen_on"]).run()
     people.radio[0].set_value("own").run()
@@ -228,6 +231,7 @@ def test_levels_of_numbers_and_dates_are_declared_and_asked_for(people: AppTest)
     assert to_plan(from_plan(plan)).key == plan.key
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("plan", [Plan.loads(PAY), geography_plan(3)])
 def test_a_plan_with_amounts_or_levels_opens_and_is_previewed(plan: Plan) -> None:
     page = visit()
@@ -247,6 +251,7 @@ def test_a_plan_with_amounts_or_levels_opens_and_is_previewed(plan: Plan) -> Non
     assert to_plan(visit_of(page).entries).key == plan.key, "looking at the tables changes nothing"
 
 
+@pytest.mark.nightly
 def test_of_many_tables_some_are_drawn_and_the_others_stay_as_they_are() -> None:
     names = [f"q{k}" for k in range(9)]
     pairs = [list(pair) for pair in combinations(names, 2)][:30]
@@ -280,6 +285,7 @@ def test_of_many_tables_some_are_drawn_and_the_others_stay_as_they_are() -> None
     assert not page.exception
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize(
     ("name", "told"),
     [("weight", True), ("pweight", True), ("Gewicht", True), ("final_weight_2", True), ("weighted_score", False)],

@@ -99,6 +99,7 @@ def test_an_unfinished_project_is_saved_and_opened_before_its_table(clinic: AppT
     assert "this project file cannot be read: see project.columns" in texts(later)
 
 
+@pytest.mark.nightly
 def test_a_plan_file_opened_with_its_table_at_hand_can_be_undone(clinic: AppTest) -> None:
     plan = dpe.Plan(dataset="c", epsilon="0.5", columns=[{"name": "age", "kind": "number", "edges": [0, 50]}],
                     tables=[["age"]])  # fmt: skip
@@ -111,6 +112,7 @@ def test_a_plan_file_opened_with_its_table_at_hand_can_be_undone(clinic: AppTest
     assert (visit_of(clinic).entries, visit_of(clinic).step) == (before, "domain")
 
 
+@pytest.mark.nightly
 def test_a_new_file_with_the_same_columns_keeps_the_plan_and_its_budget(clinic: AppTest) -> None:
     choose(clinic, "age", "region")
     before = visit_of(clinic).entries
@@ -137,6 +139,7 @@ def test_a_new_file_with_the_same_columns_keeps_the_plan_and_its_budget(clinic: 
     assert visit_of(clinic).entries == before
 
 
+@pytest.mark.nightly
 def test_a_sample_asks_before_it_takes_the_place_of_a_plan_and_the_plan_comes_back(clinic: AppTest) -> None:
     choose(clinic, "age", "region")
     before = visit_of(clinic).entries
@@ -193,6 +196,7 @@ def test_an_earlier_release_is_copied_to_next_year() -> None:
     assert "The plan for Visits 2026 is open." in texts(page)
 
 
+@pytest.mark.nightly
 def test_a_plan_that_is_kept_for_a_new_file_still_says_earlier_where_new_categories_go(clinic: AppTest) -> None:
     choose(clinic, "age", "region")
     clinic.button(key="change-table").click().run()

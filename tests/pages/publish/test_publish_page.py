@@ -113,7 +113,7 @@ def test_an_unusable_epsilon_is_explained_and_not_taken(census: AppTest, typed: 
 
 @pytest.mark.parametrize(("typed", "caution"), [("0,5", ""), ("2", ""), ("3", "less than is usual"),
     ("10", "finding out almost surely"), ("10.5", "hardly limits")])  # fmt: skip
-@pytest.mark.by_day(1)
+@pytest.mark.nightly
 def test_a_high_epsilon_is_cautioned_against_more_and_more(census: AppTest, typed: str, caution: str) -> None:
     census.segmented_control[0].set_value("Type it").run()
     next(box for box in census.text_input if "exactly" in box.label).set_value(typed).run()
@@ -122,6 +122,7 @@ def test_a_high_epsilon_is_cautioned_against_more_and_more(census: AppTest, type
     assert [bool(caution) and caution in warning.value for warning in census.warning] == [True] * bool(caution)
 
 
+@pytest.mark.nightly
 def test_epsilon_from_a_wanted_error(census: AppTest) -> None:
     census.segmented_control[0].set_value("From an error").run()
     button = next(button for button in census.button if button.label.startswith("Use ε = "))
@@ -133,6 +134,7 @@ def test_epsilon_from_a_wanted_error(census: AppTest) -> None:
     assert dpe.predict(plan)["half_width_95"][:-1].max() <= 10
 
 
+@pytest.mark.nightly
 def test_the_single_columns_are_named_where_they_need_the_most(census: AppTest) -> None:
     plan = letters_plan([30, 30], [["a", "b"], ["a"], ["b"]], epsilon="1", strategy="direct")
     visit_of(census).refresh(from_plan(plan))
@@ -262,6 +264,7 @@ def test_an_unknown_release_in_the_address_is_reported(page: AppTest) -> None:
     assert "no release with this address" in texts(page)
 
 
+@pytest.mark.nightly
 def test_a_plan_that_cannot_be_measured_at_this_epsilon_is_refused_beside_the_slider(census: AppTest) -> None:
     entries = visit_of(census).entries
     visit_of(census).entries = entries.with_(strategy="adaptive", epsilon="0.0005")
@@ -274,6 +277,7 @@ def test_a_plan_that_cannot_be_measured_at_this_epsilon_is_refused_beside_the_sl
     assert any(button.label == "Publish once" for button in census.button)
 
 
+@pytest.mark.nightly
 def test_a_title_typed_just_before_the_click_is_the_one_that_is_published(census: AppTest) -> None:
     census.text_input(key=visit_of(census).key("title")).set_value("Adults of 1994")
     published = visit_of(publish(census)).release

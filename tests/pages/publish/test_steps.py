@@ -72,6 +72,7 @@ def test_only_ticked_values_are_added_and_their_origin_is_recorded(clinic: AppTe
     assert visit_of(clinic).entries.declared["region"]["values"] == ["North", "West"]
 
 
+@pytest.mark.nightly
 def test_all_of_many_values_are_shown_counted_and_added_by_one_click(page: AppTest) -> None:
     rows = "".join(f"business {k:04}\n" for k in range(1618))
     page.get("file_uploader")[0].upload("inspections.csv", f"name\n{rows}".encode()).run()
@@ -88,6 +89,7 @@ def test_all_of_many_values_are_shown_counted_and_added_by_one_click(page: AppTe
     assert len(visit_of(page).entries.declared["name"]["values"]) == 1618
 
 
+@pytest.mark.nightly
 def test_a_table_of_one_column_is_asked_about(page: AppTest) -> None:
     page.get("file_uploader")[0].upload("titled.csv", b"A title\n\nname;age\nx;3\n").run()
     assert "This table has one column. If the file has more" in texts(page)
@@ -99,6 +101,7 @@ def test_a_table_of_one_column_is_asked_about(page: AppTest) -> None:
     assert [field.name for field in visit_of(page).table.columns] == ["name", "age"]
 
 
+@pytest.mark.nightly
 def test_more_columns_than_a_table_can_have_are_told_and_can_be_published_in_pairs(page: AppTest) -> None:
     names = [f"question {k}" for k in range(40)]
     page.get("file_uploader")[0].upload("survey.csv", f"{','.join(names)}\n".encode()).run()
@@ -111,6 +114,7 @@ def test_more_columns_than_a_table_can_have_are_told_and_can_be_published_in_pai
     assert not labelled(page.button, "Go on").disabled
 
 
+@pytest.mark.nightly
 def test_a_heading_of_300_letters_is_cut_on_the_page_and_whole_where_it_is_chosen(page: AppTest) -> None:
     heading = "Which of these did you use in the last twelve months? " * 5 + "Buses"
     page.get("file_uploader")[0].upload("long.csv", f"{heading},b\nx,y\n".encode()).run()
@@ -121,6 +125,7 @@ def test_a_heading_of_300_letters_is_cut_on_the_page_and_whole_where_it_is_chose
     assert heading in labelled(page.selectbox, "One column in detail").options
 
 
+@pytest.mark.nightly
 def test_what_was_typed_for_a_kind_is_there_again_after_another_kind(clinic: AppTest) -> None:
     choose(clinic, "age")
     labelled(clinic.text_input, "Edges").set_value("0, 20, 40").run()
@@ -135,6 +140,7 @@ def test_what_was_typed_for_a_kind_is_there_again_after_another_kind(clinic: App
     assert visit_of(clinic).entries.declared["age"]["edges"] == ["0", "20", "40"]
 
 
+@pytest.mark.nightly
 def test_texts_that_mean_missing_are_stated_once_for_all_columns(page: AppTest) -> None:
     page.get("file_uploader")[0].upload("survey.csv", b"town,child\nNorth,yes\nk. A.,-99\n,no\n").run()
     choose(page, "town", "child")
@@ -154,6 +160,7 @@ def test_texts_that_mean_missing_are_stated_once_for_all_columns(page: AppTest) 
     assert visit_of(page).entries.declared["town"]["missing_as"] == []
 
 
+@pytest.mark.nightly
 def test_the_plan_of_the_table_before_is_offered_for_one_that_has_its_columns(clinic: AppTest) -> None:
     choose(clinic, "age", "region")
     before = visit_of(clinic).entries
@@ -169,6 +176,7 @@ def test_the_plan_of_the_table_before_is_offered_for_one_that_has_its_columns(cl
     assert not [button for button in clinic.button if "Take over" in button.label], "it has no region"
 
 
+@pytest.mark.nightly
 def test_the_plan_of_the_last_release_of_a_dataset_is_offered_for_a_table_with_its_columns(page: AppTest) -> None:
     columns = [{"name": "region", "kind": "category", "values": ["North", "South"]}]
     plan = dpe.Plan(dataset="clinic", title="Last year", epsilon="0.25", columns=columns, tables=[["region"]])
@@ -198,6 +206,7 @@ def test_a_file_of_next_year_is_offered_the_plan_and_the_budget_of_this_year(pag
     assert visit_of(settled(page)).entries.dataset == "clinic-2025", "both years share one budget"
 
 
+@pytest.mark.nightly
 def test_a_column_added_to_a_finished_plan_is_asked_about(page: AppTest) -> None:
     page.button(key="sample_census").click().run()
     page.button(key="change-columns").click().run()
@@ -240,6 +249,7 @@ def test_the_unit_is_never_assumed(page: AppTest) -> None:
     assert visit_of(page).entries.rows_about == 800
 
 
+@pytest.mark.nightly
 def test_the_size_is_said_by_a_click_on_its_order_of_magnitude(page: AppTest) -> None:
     page.get("file_uploader")[0].upload("plain.csv", b"age,region\n30,North\n").run()
     choose(page, "age")
@@ -252,6 +262,7 @@ def test_the_size_is_said_by_a_click_on_its_order_of_magnitude(page: AppTest) ->
     assert visit_of(page).entries.rows_about == 350
 
 
+@pytest.mark.nightly
 def test_equal_steps_refill_the_box_even_if_their_number_stays_the_same(clinic: AppTest) -> None:
     choose(clinic, "age")
     for low, high in (("0", "5"), ("10", "15")):
@@ -265,6 +276,7 @@ def test_equal_steps_refill_the_box_even_if_their_number_stays_the_same(clinic: 
     assert "2 bins: 0 to under 1.5, 1.5 to 3" in texts(clinic)
 
 
+@pytest.mark.nightly
 def test_the_format_of_dates_is_asked_and_can_be_checked(clinic: AppTest) -> None:
     choose(clinic, "visit_date")
     boxes = clinic.date_input
@@ -388,6 +400,7 @@ def test_what_a_bound_on_rows_keeps_is_shown_on_request_alone(page: AppTest) -> 
     assert ledger().spent("visits") == Fraction(1, 10)
 
 
+@pytest.mark.nightly
 def test_a_table_of_ones_own_is_picked_in_one_box_and_what_is_in_none_is_named(clinic: AppTest) -> None:
     clinic.multiselect[0].set_value(["age", "region", "visit_date"]).run()
     clinic.radio[0].set_value("own").run()
@@ -411,6 +424,7 @@ def test_a_table_of_ones_own_is_picked_in_one_box_and_what_is_in_none_is_named(c
     assert visit_of(clinic).entries.own == ()
 
 
+@pytest.mark.nightly
 def test_the_preview_follows_the_plans_first_table_until_a_person_chooses_another(
     page: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

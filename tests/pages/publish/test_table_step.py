@@ -120,6 +120,7 @@ def _sheets(**rows: list[list[object]]) -> bytes:
     return file.getvalue()
 
 
+@pytest.mark.nightly
 def test_a_new_file_in_place_of_one_like_it_is_read_from_the_same_rows_and_sheet() -> None:
     page = visit()
     titled: list[list[object]] = [["Residents"], ["town", "age"], ["North", 34]]
@@ -191,6 +192,7 @@ TOTAL = b"class;days\n7a;3\n7b;4\nTotal;77001\n", "The last row looks like a tot
 SUMMARY = b"class;Count\n7a;3001\n7b;999\n", "the column Count says how many", "3001"
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize(("file", "answer", "rows", "read_as"), [
     (TOTAL, "It stands for nobody: leave it out", 2, {"skip_last": 1}),
     (TOTAL, "It is a row of the table", 3, {}),
@@ -248,6 +250,7 @@ TONGUES = [[each for i, each in enumerate(("German", "Arabic", "Urdu", "Thai")) 
            for k in range(60)]  # fmt: skip
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("listed", [True, False])
 def test_several_answers_in_a_cell_become_columns_once_their_owner_lists_them(listed: bool) -> None:
     page, lines = visit(), [f"{k};{', '.join(each)}" for k, each in enumerate(TONGUES)]

@@ -34,6 +34,7 @@ def trips(*chosen: str) -> AppTest:
     return press(page, "Go on to what is known")
 
 
+@pytest.mark.nightly
 def test_the_parts_of_a_column_of_times_are_offered_declared_and_kept() -> None:
     page = trips(HOUR, WEEKDAY)
     for name in (HOUR, WEEKDAY):
@@ -69,6 +70,7 @@ def test_a_column_of_times_can_be_of_the_kind_itself_and_the_grid_takes_it() -> 
     assert typed_into(declared, names, {1: {CELLS: "2024 by month"}})["t hour"]["written"] == "2024 by month"
 
 
+@pytest.mark.nightly
 def test_a_date_becomes_an_hour_by_its_card() -> None:
     page = trips("started_at")
     labelled(page.segmented_control, "Kind").set_value("time").run()
@@ -96,6 +98,7 @@ def test_the_clock_of_a_zone_is_chosen_said_kept_and_given_up_again() -> None:
     assert column.zone is None
 
 
+@pytest.mark.nightly
 def test_a_file_with_zones_says_at_once_that_its_times_count_in_utc() -> None:
     file = io.BytesIO()
     pq.write_table(pa.table({"t": pa.array([0, 1], pa.timestamp("us", tz="Europe/Berlin"))}), file)
@@ -127,6 +130,7 @@ def zones(page: AppTest) -> list[str | None]:
     return [declared[name].get("zone") for name in visit_of(page).entries.chosen]
 
 
+@pytest.mark.nightly
 def test_one_clock_is_chosen_for_all_times_and_a_column_can_differ() -> None:
     page = calls("begun", "ended")
     all_times = "Clock of all times"
@@ -141,6 +145,7 @@ def test_one_clock_is_chosen_for_all_times_and_a_column_can_differ() -> None:
     assert not page.exception
 
 
+@pytest.mark.nightly
 def test_the_clock_of_other_columns_comes_first_then_that_of_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("streamlit.runtime.context.ContextProxy.timezone", "Europe/Vienna")
     page = calls("begun", "ended")

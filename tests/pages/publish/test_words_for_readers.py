@@ -87,6 +87,7 @@ def test_what_is_typed_is_taken_without_a_button_and_costs_nothing(census: AppTe
     assert after.key == before.key
 
 
+@pytest.mark.nightly
 def test_names_typed_into_the_grid_are_taken_and_drawn_anew_after_undo(census: AppTest) -> None:
     key = census.data_editor[0].key
     typed_into_grid(census, {"0": {"name for readers": " First "}})
@@ -100,6 +101,7 @@ def test_names_typed_into_the_grid_are_taken_and_drawn_anew_after_undo(census: A
     assert census.data_editor[0].value["name for readers"][0] == "Age"
 
 
+@pytest.mark.nightly
 def test_a_line_that_begins_with_no_value_is_named_and_nothing_is_taken(census: AppTest) -> None:
     before = visit_of(census).entries
     labelled(census.text_area, "Value = words").set_value("no such value = x").run()

@@ -47,6 +47,7 @@ def test_a_mean_is_shown_first_then_what_is_asked_for_each_with_its_own_numbers(
     assert list(at.dataframe[0].value) == ["state", "sex", "count", "estimate", "low", "high", "mostly noise"]
 
 
+@pytest.mark.nightly
 def test_of_a_large_table_the_first_cells_are_sent_to_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     at = opened([["state", "sex"]], SEX, STATE)
     at.session_state["release-twin"] = True
@@ -58,6 +59,7 @@ def test_of_a_large_table_the_first_cells_are_sent_to_the_browser(monkeypatch: p
     assert f"The first 3 of {len(whole)} cells; the files of a release hold all." in texts(at)
 
 
+@pytest.mark.nightly
 def test_associations_have_a_chart_and_a_table_of_their_own() -> None:
     hours = {"name": "hours", "kind": "amount", "from": 0, "to": 80, "step": 1, "missing": False}
     pay = {key: value for key, value in PAY.items() if key != "knots"}
@@ -97,6 +99,7 @@ def test_the_owner_sees_true_means_and_sums_beside_the_published_ones(kind: str)
     assert at.metric[2].value.endswith(" of 4" if kind == "mean" else " of 6")
 
 
+@pytest.mark.nightly
 def test_levels_are_an_indented_table_areas_or_bars_and_named_in_words() -> None:
     at = opened([["county"], ["county@state"], ["county@state", "sex"]], SEX, COUNTY)
     assert at.selectbox(key="release-table").options == ["county in state", "state", "state × sex"]
@@ -114,6 +117,7 @@ def test_levels_are_an_indented_table_areas_or_bars_and_named_in_words() -> None
     assert {"county in state", "state", "state × sex"} < {*at.dataframe[0].value["table"]}
 
 
+@pytest.mark.nightly
 def test_a_column_in_which_no_row_holds_a_number_can_be_compared_too() -> None:
     nothing = {"name": "county", "kind": "amount", "from": 0, "to": 100, "step": 1}
     at = opened([{"columns": ["sex"], "mean": ["county"]}], SEX, nothing)

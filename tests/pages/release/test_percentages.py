@@ -46,6 +46,7 @@ def test_a_table_that_is_too_large_for_a_chart_is_not_laid_out(monkeypatch: pyte
     assert at.dataframe
 
 
+@pytest.mark.nightly
 def test_cells_without_a_value_can_be_left_out() -> None:
     at = opened([["state", "sex"]], SEX | {"missing": True}, STATE)
     at.session_state["release-percentages"] = True
@@ -58,6 +59,7 @@ def test_cells_without_a_value_can_be_left_out() -> None:
     np.testing.assert_allclose(left["percent"].sum(), 100)
 
 
+@pytest.mark.nightly
 def test_tables_whose_cells_are_no_parts_of_a_whole_have_none() -> None:
     twice = {"columns": ["state"], "distinct": True, "cells_per_person": 2}
     at = opened([twice, ["sex"]], SEX, STATE, unit={"id": "who", "rows": 3})

@@ -51,6 +51,7 @@ def test_people_are_called_people() -> None:
     assert " people in all" in texts(shown(letters_plan([2, 3], [["a", "b"]])))
 
 
+@pytest.mark.nightly
 def test_a_chart_that_a_phone_has_no_room_for_is_moved_sideways() -> None:
     hint = "Move the chart sideways"
     assert hint in texts(shown(letters_plan([2, 12], [["a", "b"]])))
@@ -96,6 +97,7 @@ def test_the_single_file_offered_first_is_the_report() -> None:
     assert [button.label for button in at.get("download_button")] == ["Download everything", "Download report.html"]
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("sizes", [[3, 4, 2], [2, 2, 20], [2, 3, 2, 2]])
 def test_columns_past_the_second_are_shown_one_value_at_a_time(sizes: list[int]) -> None:
     names = list("abcd"[: len(sizes)])
@@ -127,6 +129,7 @@ def test_true_counts_come_with_their_difference_numbers_first() -> None:
     assert "sample" in texts(at) or "exact" in texts(at)
 
 
+@pytest.mark.nightly
 def test_a_coefficient_of_0_has_no_sign_that_a_release_could_turn() -> None:
     """Least squares gives some 1e-14 instead, whose sign is one of rounding."""
     plan = Plan(
@@ -231,6 +234,7 @@ def test_a_release_says_by_which_key_it_is_signed() -> None:
     assert f"Signed with key `{visit_of(at).release.signed_by}`" in texts(at)
 
 
+@pytest.mark.nightly
 def test_the_preview_says_at_once_what_readers_are_told_and_draws_their_map() -> None:
     at = visit()
     at.button(key="sample_census").click().run()
@@ -259,6 +263,7 @@ def test_the_numbers_beside_a_chart_name_cells_as_the_chart_does() -> None:
     assert list(columns)[:3] == ["age", "region", "count"]
 
 
+@pytest.mark.nightly
 def test_tables_are_chosen_by_the_names_that_readers_see() -> None:
     plan = letters_plan([2, 2, 2], [["a", "b"], ["b", "c"]])
     labels = {"a": "Sex", "b": "Group", "c": "Group"}

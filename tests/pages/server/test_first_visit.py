@@ -34,6 +34,7 @@ cli.main(sys.argv[1:])
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.xdist_group("first visit")
 def test_a_first_visit_loads_nothing(tmp_path: Path) -> None:
     program = sys.executable, "-c", NOTING, "run", "app.py"

@@ -124,6 +124,7 @@ def test_a_question_shows_how_it_is_asked_of_a_sample_that_is_fetched_first(fold
     assert (folder / "data" / "rand.plan.yaml").is_file()
 
 
+@pytest.mark.nightly
 def test_a_table_is_read_as_on_the_page_and_for_the_same_owner(folder: Path) -> None:
     text = "A title\npeople|place|ways|ways\n30|M\u00fcnchen|bus; tram|\n41|Ulm|tram|\nTotal|Ulm||\n"
     Path("visits.csv").write_text(text, encoding="latin-1")
@@ -158,6 +159,7 @@ def test_a_sheet_is_read_by_its_name(folder: Path) -> None:
     assert '"the second"' in run_lines("private-release columns book.xlsx --sheet 'the second'")
 
 
+@pytest.mark.nightly
 def test_accuracy_asks_the_same_prediction(folder: Path) -> None:
     page = visit()
     own = survey()
@@ -182,7 +184,7 @@ def test_a_choice_has_the_chances_of_the_page() -> None:
     assert math.isclose(max(chances), float(best.split()[0].rstrip("%")) / 100, abs_tol=0.01)
 
 
-@pytest.mark.by_day(2)
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("page", ["definition", "attacks", "risk", "survey", "learn"])
 def test_each_lab_shows_a_text_that_runs(page: str) -> None:
     at = visit()
@@ -197,6 +199,7 @@ def test_each_lab_shows_a_text_that_runs(page: str) -> None:
         compile(text, page, "exec")
 
 
+@pytest.mark.nightly
 def test_budget_and_verify_show_their_texts() -> None:
     page = visit()
     for name in ("budget", "verify"):
@@ -252,6 +255,7 @@ def test_every_page_has_its_notebook_in_the_documents_and_each_runs(
     assert not ledger().datasets(), "notebooks spend no budget but their own"
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     "name", ["from_pandas", "analyse_release", pytest.param("simulate_first", marks=pytest.mark.nightly)]
 )

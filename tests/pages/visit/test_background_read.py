@@ -44,6 +44,7 @@ def begin_afresh(page: AppTest) -> None:
     visit_of(page).readings = {}
 
 
+@pytest.mark.nightly
 def test_a_long_reading_delays_neither_its_page_nor_another_visitor(monkeypatch: pytest.MonkeyPatch) -> None:
     page = sample()
     assert bill(page)
@@ -117,6 +118,7 @@ def test_a_page_with_progress_is_drawn_to_its_end_if_the_reading_ends_meanwhile(
     assert page.session_state["begun"] == 1
 
 
+@pytest.mark.nightly
 def test_a_reading_is_stopped_and_begun_again_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     page = sample()
     with long_read(visit_of(page).table, monkeypatch):

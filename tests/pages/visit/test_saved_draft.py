@@ -135,6 +135,7 @@ def test_a_table_without_a_needed_column_begins_a_new_plan_and_the_old_one_waits
     assert visit_of(page).waiting is None
 
 
+@pytest.mark.nightly
 def test_loading_a_sample_leaves_a_plan_for_another_table_waiting() -> None:
     page = waiting(clinic())
     page.button(key="sample_rand").click().run()

@@ -59,6 +59,7 @@ def keys(at: AppTest) -> set[str | None]:
     return {button.key for button in at.button}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("page", [DEFINITION, ATTACKS])
 def test_labs_invite_to_the_tour_and_start_it_only_when_asked(page: str) -> None:
     at = opened(page)
@@ -83,6 +84,7 @@ def test_the_tour_leads_from_the_definition_over_attacks_to_a_sample_ready_to_pu
     assert not Ledger().history(), "the tour itself spends nothing"
 
 
+@pytest.mark.nightly
 def test_the_tour_replaces_an_attack_chosen_before() -> None:
     at = opened()
     at.segmented_control(key="attacks_attack").set_value("Averaging").run()
@@ -109,6 +111,7 @@ def test_the_tour_waits_while_its_visitor_is_on_another_page() -> None:
     assert STEPS[1].text in box(at)
 
 
+@pytest.mark.nightly
 def test_the_last_step_has_no_next() -> None:
     at = begun()
     visit_of(at).tour = len(STEPS) - 1

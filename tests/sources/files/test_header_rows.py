@@ -43,6 +43,7 @@ KINDS = {
 }
 
 
+@pytest.mark.by_day(8)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("titles", [0, 2])
 @pytest.mark.parametrize("named", [True, False])

@@ -183,6 +183,7 @@ def test_a_quoted_line_end_may_lie_on_the_end_of_a_block(tmp_path):
         assert owner.row_count(table) == (size - 4 - 4 * len(quoted)) // len(line) + 400
 
 
+@pytest.mark.by_day(39)
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " ", "^", "\\", "]", "§"])
 @pytest.mark.parametrize(
     ("cells", "closed"),

@@ -63,6 +63,7 @@ def test_other_and_missing_values_are_expected_to_be_few_and_warn_of_nothing() -
     assert "*(other)* and *(missing)* are left aside here" in said
 
 
+@pytest.mark.nightly
 def test_without_a_stated_size_the_ways_out_say_which_size_they_assume() -> None:
     page = planned(4, rows_about=8_000)
     assert "What would help:" in texts(page)
@@ -79,6 +80,7 @@ def test_a_table_of_a_few_people_is_told_that_no_plan_would_help() -> None:
     assert "too few for tables" not in texts(settled(page.run()))
 
 
+@pytest.mark.nightly
 def test_too_small_an_epsilon_is_reported_with_the_gain_of_a_larger_one() -> None:
     page = planned(1, epsilon="0.001")
     button = labelled(page.button, "Spend ε = ")
@@ -89,6 +91,7 @@ def test_too_small_an_epsilon_is_reported_with_the_gain_of_a_larger_one() -> Non
     assert (visit_of(page).entries.epsilon, page.metric[1].value) == ("0.01", "0.01")
 
 
+@pytest.mark.nightly
 def test_advice_and_preview_name_the_same_number_of_noisy_cells() -> None:
     page = planned(4, rows_about=8_000)
     here = visit_of(page)
@@ -123,6 +126,7 @@ def test_a_small_table_whose_cells_hardly_exceed_their_noise_is_not_made_to_look
     assert "asks for more detail" not in text
 
 
+@pytest.mark.nightly
 def test_ways_out_between_every_pair_and_single_columns_are_offered_for_an_adaptive_plan(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -46,6 +46,7 @@ def test_a_column_that_does_not_fit_is_reported_roughly_before_the_button(planne
     assert ledger().datasets() == []
 
 
+@pytest.mark.nightly
 def test_a_plan_that_continues_with_a_new_file_is_warned_of_a_category_more(planned: AppTest) -> None:
     here = visit_of(planned)
     here.readings.clear()
@@ -60,6 +61,7 @@ def test_a_plan_that_continues_with_a_new_file_is_warned_of_a_category_more(plan
     assert "8" not in told, "no exact share"
 
 
+@pytest.mark.nightly
 def test_without_a_cell_for_other_values_rows_are_said_to_be_left_out(planned: AppTest) -> None:
     here = visit_of(planned)
     region = here.entries.declared["region"] | {"other": False}
@@ -104,6 +106,7 @@ def test_dates_that_are_read_in_the_wrong_format_are_one_click_from_the_right_on
     assert not page.warning
 
 
+@pytest.mark.nightly
 def test_the_format_that_fits_is_one_click_away(planned: AppTest) -> None:
     labelled(planned.button, "Read income as written like 1.234,5").click().run()
     settled(planned)
@@ -114,6 +117,7 @@ def test_the_format_that_fits_is_one_click_away(planned: AppTest) -> None:
     assert "to 10000" in texts(planned)
 
 
+@pytest.mark.nightly
 def test_numbers_with_units_or_signs_are_reported_with_what_to_do() -> None:
     page = visit()
     rows = "".join(f"{'85+' if k % 10 == 0 else k % 80};{k % 9} days\n" for k in range(200))
@@ -161,6 +165,7 @@ def said_of_pay(page: AppTest) -> list[str]:
     return [each.value for each in page.warning if "**pay**" in each.value]
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(("beside", "offer"), [
     ("", "Read pay as written like 1.234,5"), (" EUR", "Read pay without “EUR”, and as written like 1.234,5"),
 ])  # fmt: skip
@@ -173,6 +178,7 @@ def test_marks_for_thousands_that_would_be_read_as_decimals_are_asked_about(besi
     assert not said_of_pay(page)
 
 
+@pytest.mark.nightly
 def test_decimals_that_always_have_three_places_are_asked_about_once() -> None:
     page = paid(["1.250", "2.375", "9.125"] * 50)
     (told,) = said_of_pay(page)
@@ -183,6 +189,7 @@ def test_decimals_that_always_have_three_places_are_asked_about_once() -> None:
     assert not said_of_pay(page)
 
 
+@pytest.mark.nightly
 def test_texts_beside_numbers_that_hardly_any_cell_has_are_not_offered() -> None:
     """They may say something about a person, and a plan is published."""
     cells = [f"{k % 80}{f' (patient {chr(65 + k % 26)})' if k % 5 == 0 else ''}" for k in range(200)]
@@ -268,6 +275,7 @@ def test_values_that_only_a_release_finds_are_not_looked_for() -> None:
         assert fit._misfits(table, fit._with_other(plan.columns[:1])) == ({}, {}, {})
 
 
+@pytest.mark.nightly
 def test_usual_texts_for_no_answer_are_offered_as_missing() -> None:
     """They counted in (other), where readers took them for answers that nobody expected."""
     page = visit()

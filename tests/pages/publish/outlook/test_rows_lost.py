@@ -23,6 +23,7 @@ def loans(bound: int) -> AppTest:
     return settled(page.run())
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     ("bound", "words"),
     [

@@ -40,6 +40,7 @@ def test_the_simulated_error_appears_by_itself(adaptive: AppTest) -> None:
     assert ledger().spent(visit_of(adaptive).entries.dataset) == 0
 
 
+@pytest.mark.nightly
 def test_single_columns_are_offered_if_most_cells_of_the_made_up_release_are_noise(adaptive: AppTest) -> None:
     assert "would be mostly noise" not in texts(adaptive), "there are enough people for these pairs"
     visit_of(adaptive).change(rows_about=200)  # in each of 25 draws, 96 % or more of the cells
@@ -52,6 +53,7 @@ def test_single_columns_are_offered_if_most_cells_of_the_made_up_release_are_noi
     assert "all cells would be mostly noise" not in texts(settled(adaptive).run())
 
 
+@pytest.mark.nightly
 def test_simulated_errors_stay_while_epsilon_moves(adaptive: AppTest) -> None:
     visit_of(adaptive).entries = visit_of(adaptive).entries.with_(epsilon="0.7")
     adaptive.run()
