@@ -36,7 +36,7 @@ from dpengine.marginals.measurement import (
     Choice,
     Measurement,
 )
-from dpengine.measure.allocation import allocate_directly, needs_a_model
+from dpengine.measure.allocation import allocate_directly
 from dpengine.measure.measure import add_noise
 from dpengine.measure.pair_selection import MOVED, dependence
 from dpengine.measure.rows_and_noise import noise_in_a_table
@@ -68,18 +68,15 @@ class TablesOrModel:
     def of(cls, plan: Plan) -> TablesOrModel | None:
         """Return the question to ask about `plan`; None if none is.
 
-        It is asked where all the largest tables have three columns, if *direct* would measure one table of all columns,
-        or if these tables can agree only through their pairs. Elsewhere, a model was as good on the tables that were
-        tried. Nor is it asked where the answer would be too noisy, or nobody knows, since no rough number of rows is
-        stated.
+        It is asked where all the largest tables have three columns, unless the answer would be too noisy, or nobody
+        knows how noisy, since no rough number of rows is stated.
         """
         tables = maximal(plan.marginals)
         plain = not (plan.amounts(()) or plan.ranged or plan.weights)
         if not plain or plan.rows_about is None or len(tables) == 1 or {*map(len, tables)} != {3}:
             return None
         direct = [each.columns for each in allocate_directly(plan)]
-        cells = math.fsum(map(plan.cells, [*tables, *direct]))
-        if cells > MOST_CELLS or not (len(direct) == 1 or needs_a_model(plan)):
+        if math.fsum(map(plan.cells, [*tables, *direct])) > MOST_CELLS:
             return None
         rows, per_row = plan.rows_about, float(plan.for_tables) / plan.unit.rows
         part = min(max(int(PARTS * MOVED_BY_ROW / (FINE_ENOUGH * rows * per_row)), MIN_PART), MAX_PART)

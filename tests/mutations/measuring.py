@@ -844,8 +844,8 @@ FAULTS = [
     Fault(
         "tables with amounts are measured beside all of ε",
         "dpengine/measure/adaptive_strategy.py",
-        "measure_adaptively(self.workload, exact, self.for_counts, self.plan.unit.rows)",
-        "measure_adaptively(self.workload, exact, self.plan.epsilon, self.plan.unit.rows)",
+        "epsilon, asked = self.for_counts, ",
+        "epsilon, asked = self.plan.epsilon, ",
         "tests/measure/test_amounts.py::test_noise_is_drawn_for_a_row_and_paid_for",
     ),
     Fault(

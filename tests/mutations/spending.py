@@ -743,8 +743,8 @@ FAULTS = [
     Fault(
         "an adaptive strategy takes each row for a person",
         "dpengine/measure/adaptive_strategy.py",
-        "self.for_counts, self.plan.unit.rows)\n        return",
-        "self.for_counts, 1)\n        return",
+        "exact, epsilon, self.plan.unit.rows)",
+        "exact, epsilon, 1)",
         "tests/measure/test_adaptive.py::test_all_shares_add_up_to_epsilon_exactly",
     ),
     Fault(

@@ -29,7 +29,7 @@ FILES = [*(f"pages/{page}.py" for page in PAGES), *(
 ), "pages/parts/server/drop_zone.py", "pages/parts/access/accounts.py", "app.py"]  # fmt: skip
 
 # The same in every language; and what nobody is shown as it stands, such as columns of a frame with other headings.
-NAMES = {"Private Release", "UTF-8", "CC BY 4.0"}
+NAMES = {"Private Release", "UTF-8", "CC BY 4.0", "Mac OS"}
 EXCEPT = {
     "app.py": {"private-release: …"},
     "pages/parts/visit/plan/column_entry.py": {"yes, no"},

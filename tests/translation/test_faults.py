@@ -95,7 +95,9 @@ def plan(**changed: Any) -> Plan:
         ({"columns": [{**AGE, "other": "vielleicht"}]},
          "columns → 1 (age) → other: hier wird Ja oder Nein (true oder false) erwartet"),
         ({"columns": [{**AGE, "colour": "red"}]},
-         "columns → 1 (age) → colour: diese Angabe ist hier nicht bekannt; prüfen Sie die Schreibweise"),
+         "columns → 1 (age) → colour: diese Angabe ist hier nicht bekannt; es gibt name, low, high, step, missing_as, "
+         "absent, format, affixes, kind, label, description, other, missing, source, edges, whole, from, to, bins, "
+         "levels"),
         ({"columns": [{"name": "age", "kind": "number"}]},
          "columns → 1 (age) → edges: diese Angabe fehlt und wird gebraucht"),
         ({"columns": [{"name": "age", "kind": "date", "from": "2020-13-01", "to": "2021-01-01", "by": "eon"}]},
@@ -106,7 +108,8 @@ def plan(**changed: Any) -> Plan:
          "columns → 1 (age) → edges: 2.000.000 Zellen in einer Spalte sind zu viele (höchstens 1.000.000)"),
         ({"columns": [{**AGE, "kind": "date", "from": "2020-01-01T12:00", "to": "2021-01-01", "by": "day"}]},
          "columns → 1 (age) → from: hier wird ein Datum ohne Uhrzeit erwartet\n"
-         "columns → 1 (age) → edges: diese Angabe ist hier nicht bekannt; prüfen Sie die Schreibweise"),
+         "columns → 1 (age) → edges: diese Angabe ist hier nicht bekannt; es gibt name, label, description, other, "
+         "missing, missing_as, source, kind, from, to, by, format, zone, levels"),
         ({"unit": {"rows": 0}}, "unit → rows: der Wert muss mindestens 1 sein"),
     ],
 )  # fmt: skip
