@@ -29,7 +29,7 @@ from dpengine.estimate.found_cells import resolve
 from dpengine.isolation.run import warm
 from dpengine.marginals.measurement import Measurements
 from dpengine.measure.search import Exact, search
-from dpengine.measure.strategy import check_given, decide, resolved
+from dpengine.measure.strategy import check_given, decide, identities, resolved
 from dpengine.measure.strategy_base import Strategy
 from dpengine.results import serialise
 from dpengine.results.result import Result, payload_of
@@ -41,6 +41,7 @@ from dpengine.translation.catalogue import _, mark
 __all__ = [
     "Release",
     "digest_for",
+    "is_held",
     "is_recorded",
     "plan_of",
     "release",
@@ -257,6 +258,11 @@ def digest_for(table: Table, plan_id: str, ledger: Ledger) -> bytes:
     return digest
 
 
+def is_held(published: Plan, fingerprint: bytes, ledger: Ledger) -> bool:
+    """Return whether `ledger` holds a release of the plan `published` in it, of the rows with this fingerprint."""
+    return any(ledger.find(fingerprint, each) is not None for each in identities(published))
+
+
 def is_recorded(table: Table, plan: Plan, ledger: Ledger) -> bool:
     """Return whether `ledger` holds the release of `plan` on this table, so that it costs nothing."""
     plan_id = decide(plan.as_written).plan_id
@@ -322,8 +328,8 @@ def true_counts(
         with open_table(table) as opened:
             return true_counts(opened, plan, ledger, tables)
     count.check(table, plan)
-    plan_id = decide(plan.as_written).plan_id
-    key = _truncation_key(ledger, ledger.fingerprint(digest_for(table, plan_id, ledger)), plan_id)
+    known = [(ledger.fingerprint(digest_for(table, each, ledger)), each) for each in identities(plan)]
+    key = _truncation_key(ledger, *next((each for each in known if ledger.find(*each) is not None), known[0]))
     wanted = (*plan.marginals, ()) if tables is None else tuple(tables)
     counts = count.count(table, plan, wanted, truncation_key=key)
     count.check_unchanged(table)

@@ -31,12 +31,13 @@ from dpengine.measure.parts import InParts
 from dpengine.measure.rows_and_noise import has_large_ranges, is_sparse, noise_is_too_much
 from dpengine.measure.strategy_base import Strategy
 from dpengine.measure.summed_strategy import summed
+from dpengine.measure.tables_or_model import TablesOrModel
 from dpengine.measure.tally_strategy import Tallied
 from dpengine.spec.declared import changed
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
 
-__all__ = ["check_given", "decide", "decided_by_size", "resolved"]
+__all__ = ["check_given", "decide", "decided_by_size", "identities", "resolved"]
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)  # rows that are tried where a plan states no number
 
@@ -65,6 +66,17 @@ def decide(plan: Plan) -> Strategy:
     if not (has_large_ranges(plan) or is_sparse(plan, tables) or noise_is_too_much(plan, tables)):
         return Direct(plan)
     return resolved(private) if plan.ranged else Adaptive(private, decided=True)
+
+
+def identities(published: Plan) -> tuple[str, ...]:
+    """Return the identities under which a release of this plan may be in a ledger (`Strategy.plan_id`).
+
+    It is charged for as it was asked: before its cells were found, and before a private answer made it *direct*.
+    """
+    asked = published.as_written
+    may_be_answered = asked.strategy == "direct" and TablesOrModel.of(asked.finest) is not None
+    before = [asked.model_copy(update={"strategy": "adaptive"})] if may_be_answered else []
+    return tuple(decide(each).plan_id for each in (asked, *before))
 
 
 def decided_by_size(plan: Plan) -> dict[int, str]:

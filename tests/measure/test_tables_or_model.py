@@ -18,6 +18,7 @@ from dpengine.marginals.measurement import DISCRETE_LAPLACE, GRAIN, TABLES_OR_MO
 from dpengine.measure.allocation import allocate_directly, needs_a_model
 from dpengine.measure.strategy import decide
 from dpengine.measure.tables_or_model import MOVED_BY_ROW, TablesOrModel, net_gain
+from dpengine.release import true_counts
 from dpengine.results.result import conclude
 from tests.replay import check_only_outputs_decide
 
@@ -182,3 +183,13 @@ def test_such_a_release_is_drawn_once_and_verified() -> None:
     manifest = verify(io.BytesIO(first.bundle))
     assert manifest["strategy"].startswith("Direct: a private answer says")
     assert manifest["measurements"][-1]["purpose"] == TABLES_OR_MODEL
+
+
+def test_its_owner_sees_the_counts_of_the_rows_that_were_measured() -> None:
+    """Which rows of a person count follows from the identity of the release, which was asked for as an adaptive one."""
+    ledger, frame = Ledger.in_memory(), rows(related=True).assign(who=np.arange(ROWS) % 1_500)
+    asked = plan(unit={"id": "who", "rows": 2}, epsilon="8", rows_about=3_000)
+    done = release(frame, asked, ledger)
+    assert done.plan.strategy == "direct"
+    owned, wanted = (true_counts(frame, each, ledger, [("a", "b", "c")]) for each in (done.plan, asked))
+    np.testing.assert_array_equal(owned["a", "b", "c"], wanted["a", "b", "c"])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dpengine import Ledger, LedgerError, Plan, PlanError
 from dpengine.accounting.entry import Entry, Kind, same_name
-from dpengine.release import plan_of
+from dpengine.release import is_held, plan_of
 from dpengine.spec.domain import cells_payload
 from dpengine.spec.query import Count, Question
 from dpengine.translation.catalogue import _, day
@@ -20,7 +20,6 @@ from pages.parts.visit.plan.entries import Draft
 from pages.parts.visit.plan.plan_form import from_plan
 from pages.parts.visit.plan.times_entry import table_column
 from pages.parts.visit.state import STEPS, visit
-from pages.parts.visit.strategy import plan_id_of
 
 __all__ = [
     "Recent", "draft_of", "last_published", "listed", "with_all_tables_of", "with_answer_to",
@@ -138,7 +137,7 @@ def _latest(dataset: str, data: bytes, ledger: Ledger, wanted: object, holds: Ca
         for entry in reversed(entries):
             with suppress(LedgerError, PlanError):
                 before = plan_of(ledger.payload(entry.release_id) or b"")
-                if ledger.find(data, plan_id_of(before)) is not None and holds(before):
+                if is_held(before, data, ledger) and holds(before):
                     return entry
         return None
 
