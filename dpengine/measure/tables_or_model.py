@@ -62,7 +62,6 @@ class TablesOrModel:
     tables: Sequence[Columns]
     epsilon: Fraction
     measured: Sequence[Allocation]
-    rows_about: int
 
     @classmethod
     def of(cls, plan: Plan) -> TablesOrModel | None:
@@ -83,8 +82,10 @@ class TablesOrModel:
         noise = MOVED_BY_ROW * PARTS / (part * rows * per_row)
         if noise > MAX_ANSWER_NOISE or noise_in_a_table(plan, tables) > MOST_NOISE:
             return None
-        asked = plan.for_tables * part / PARTS
-        return cls(tables, asked, allocate_directly(plan.at(plan.epsilon - asked)), rows)
+        rest = plan.at(
+            plan.epsilon * (PARTS - part) / PARTS
+        )  # also of what cells were found with, which has its own share
+        return cls(tables, plan.for_tables * part / PARTS, allocate_directly(rest))
 
     @property
     def marginals(self) -> list[Columns]:

@@ -25,13 +25,13 @@ from tests.replay import check_only_outputs_decide
 SIZE, ROWS = 8, 6_000
 
 
-def plan(*, size: int = SIZE, columns: str = "abcd", **changes: Any) -> Plan:
+def plan(*, size: int = SIZE, names: str = "abcd", **changes: Any) -> Plan:
     values = [str(value) for value in range(size)]
     given = {
         "dataset": "toy",
         "epsilon": "1",
         "rows_about": ROWS,
-        "columns": [{"name": name, "kind": "category", "values": values} for name in columns],
+        "columns": [{"name": name, "kind": "category", "values": values} for name in names],
         "tables": {"each": 3},
         "strategy": "adaptive",
     }
@@ -121,7 +121,7 @@ def test_a_model_is_fitted_where_columns_are_independent() -> None:
 
 
 def test_tables_that_agree_only_through_their_pairs_are_asked_about_too() -> None:
-    wide = plan(size=24, columns="abcde", rows_about=60_000, epsilon="4")
+    wide = plan(size=24, names="abcde", rows_about=60_000, epsilon="4")
     assert needs_a_model(wide)
     assert len(allocate_directly(wide)) == 10
     found = measured(rows(related=True, size=24, columns="abcde", people=60_000), wide)
@@ -143,7 +143,7 @@ NEVER_ASKED = {
     "there is hardly anything but noise": {"size": 30, "rows_about": 20_000, "epsilon": "0.2"},
     "pairs are published": {"tables": {"each": 2}},
     "one table is published": {"tables": [["a", "b", "c"]]},
-    "some tables have four columns": {"tables": [["a", "b", "c", "d"], ["a", "b", "e"]], "columns": "abcde"},
+    "some tables have four columns": {"tables": [["a", "b", "c", "d"], ["a", "b", "e"]], "names": "abcde"},
     "tables have weights": {"tables": [{"columns": list(each), "weight": len(each) + k}
                                        for k, each in enumerate(combinations("abcd", 3))]},
 }  # fmt: skip
@@ -193,3 +193,13 @@ def test_its_owner_sees_the_counts_of_the_rows_that_were_measured() -> None:
     assert done.plan.strategy == "direct"
     owned, wanted = (true_counts(frame, each, ledger, [("a", "b", "c")]) for each in (done.plan, asked))
     np.testing.assert_array_equal(owned["a", "b", "c"], wanted["a", "b", "c"])
+
+
+def test_cells_that_are_found_have_their_share_of_epsilon_beside_the_question() -> None:
+    *others, last = plan().columns
+    found = {"name": last.name, "kind": "number", "low": 0, "high": SIZE, "step": 1, "bins": SIZE}
+    frame = rows(related=True)
+    done = release(frame.assign(**{last.name: frame[last.name].astype(int)}), plan(columns=[*others, found]))
+    assert done.plan.strategy == "direct"
+    assert done.measured.cost == done.plan.epsilon
+    verify(io.BytesIO(done.bundle))

@@ -168,9 +168,16 @@ FAULTS = [
     Fault(
         "tables get all of ε though a part has paid for the answer that they are measured",
         QUESTION,
-        "plan.at(plan.epsilon - asked)",
-        "plan",
+        "allocate_directly(rest)",
+        "allocate_directly(plan)",
         OF_QUESTION + "::test_tables_are_measured_where_three_columns_decide_each_other",
+    ),
+    Fault(
+        "the answer whether tables are measured is paid from the share with which cells are found",
+        QUESTION,
+        "plan.epsilon * (PARTS - part) / PARTS",
+        "plan.epsilon - plan.for_tables * part / PARTS",
+        OF_QUESTION + "::test_cells_that_are_found_have_their_share_of_epsilon_beside_the_question",
     ),
     Fault(
         "the noise of each table is counted as often as there are tables, at the same price",
