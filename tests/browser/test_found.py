@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
 import dpengine as dpe
 from tests.browser.actions import choose, choose_all, download, press, publish, rest, upload
@@ -22,6 +22,15 @@ def waits_csv(folder: Path) -> Path:
     return path
 
 
+def fill(page: Page, card: Locator, texts: dict[str, str]) -> None:
+    """Type the texts into the boxes with these labels, one after the other."""
+    for label, text in texts.items():
+        box = card.get_by_role("textbox", name=label)
+        rest(page)
+        box.fill(text)
+        box.press("Enter")
+
+
 @pytest.mark.nightly
 def test_bins_and_values_are_found_in_a_table_and_the_bundle_verifies(new_page: NewPage, tmp_path: Path) -> None:
     page = new_page()
@@ -32,11 +41,7 @@ def test_bins_and_values_are_found_in_a_table_and_the_bundle_verifies(new_page: 
     card = page.locator(".st-key-column-card")
     press(card.get_by_role("radio", name="number"))
     press(card.get_by_role("button", name="find bins privately"))
-    for label, text in (("From", "0"), ("To", "60000"), ("In steps of", "100")):
-        box = card.get_by_role("textbox", name=label)
-        rest(page)
-        box.fill(text)
-        box.press("Enter")
+    fill(page, card, {"From": "0", "To": "60000", "In steps of": "100"})
     expect(card.get_by_text("of ε finds the bins")).to_be_visible()
     if not card.get_by_role("button", name="find them privately").count():
         choose(page.get_by_role("combobox", name="One column in detail"), "place code")
@@ -65,11 +70,7 @@ def test_an_upper_bound_is_found_and_the_page_and_the_bundle_name_it(new_page: N
     choose(page.get_by_role("combobox", name="One column in detail"), "pay")
     card = page.locator(".st-key-column-card")
     press(card.get_by_text("Find the upper bound"))
-    for label, text in (("Lowest value", "0"), ("Surely not above", "1000000"), ("Rounded to", "1")):
-        box = card.get_by_role("textbox", name=label)
-        rest(page)
-        box.fill(text)
-        box.press("Enter")
+    fill(page, card, {"Lowest value": "0", "Surely not above": "1000000", "Rounded to": "1"})
     expect(card.get_by_text("of ε finds the bound")).to_be_visible()
     press(page.get_by_role("button", name="Confirm 1 suggestion"))
     press(page.get_by_role("button", name="Go on to whom it protects"))
