@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpengine.array_types import Ints
-from dpengine.counting.cells_by_person import cells_by_person
 from dpengine.counting.count import check, check_unchanged, count, count_keys, distinct_texts, row_count
 from dpengine.counting.dates_written import date_formats_found
 from dpengine.counting.equivalence_classes import (
     Classes,
     Uniqueness,
+    cells_by_person,
     class_sizes,
     people_count,
     rows_by_person,
