@@ -11,23 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpengine.array_types import Ints
-from dpengine.counting.cells_by_person import cells_by_person
 from dpengine.counting.count import check, check_unchanged, count, count_keys, distinct_texts, row_count
-from dpengine.counting.dates_written import date_formats_found
 from dpengine.counting.equivalence_classes import (
     Classes,
     Uniqueness,
+    cells_by_person,
     class_sizes,
     people_count,
     rows_by_person,
     unique_people,
 )
-from dpengine.counting.frequency_column import frequency_column
-from dpengine.counting.misread_letters import encoding_found
-from dpengine.counting.multiple_answers import columns_of_several_answers
 from dpengine.counting.numbers_in_texts import affixes_found, columns_without_numbers, thousands_found
+from dpengine.counting.oddities import (
+    columns_of_several_answers,
+    date_formats_found,
+    encoding_found,
+    frequency_column,
+    rows_below,
+)
 from dpengine.counting.single_query import check as check_asked
-from dpengine.counting.trailing_rows import rows_below
 from dpengine.sources.table import Table
 from dpengine.spec.domain import Amount, Category, Column, Number
 from dpengine.spec.plan import Plan

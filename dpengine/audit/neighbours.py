@@ -183,11 +183,16 @@ class Neighbours:
         return pd.DataFrame([*self.rows, *person], columns=list(self.columns), dtype=object)
 
 
+def _of_pay(plan: Plan, rows: tuple[Row, ...]) -> Neighbours:
+    """Return neighbours by sex and pay, whose persons are men with each of `VALUES`."""
+    return Neighbours(plan, ("sex", "pay"), rows, tuple((("m", value),) for value in VALUES))
+
+
 def _amounts(epsilon: Fraction) -> Neighbours:
     """Build neighbours for means of one amount by group."""
     plan = _plan(epsilon, [SEX, AMOUNTS[0]], [{"columns": ["sex"], "mean": ["pay"]}])
     rows = (("f", "0"), ("f", "4.5"), ("m", "10"), ("m", None))
-    return Neighbours(plan, ("sex", "pay"), rows, tuple((("m", value),) for value in VALUES))
+    return _of_pay(plan, rows)
 
 
 def _quantiles(epsilon: Fraction) -> Neighbours:
@@ -198,7 +203,7 @@ def _quantiles(epsilon: Fraction) -> Neighbours:
     pay = {"name": "pay", "kind": "amount", "knots": [0, 2, 4, 6, 8, 10], "step": "0.5"}
     plan = _plan(epsilon, [SEX, pay], [{"columns": ["sex"], "quantiles": {"pay": [0.5]}}], rows_about=10**9)
     rows = (("f", "0"), ("f", "4.5"), *(("m", value) for value in ("1", "3", "5.5", "7", "10")), ("m", None))
-    return Neighbours(plan, ("sex", "pay"), rows, tuple((("m", value),) for value in VALUES))
+    return _of_pay(plan, rows)
 
 
 def _found_bound(epsilon: Fraction) -> Neighbours:
@@ -209,7 +214,7 @@ def _found_bound(epsilon: Fraction) -> Neighbours:
     pay = {**AMOUNTS[0], "upper": {"share": "1/2"}}
     plan = _plan(epsilon, [SEX, pay], [{"columns": ["sex"], "mean": ["pay"]}])
     rows = (*(("f", "0.5") for _ in range(6)), ("m", "7"), ("m", None))
-    return Neighbours(plan, ("sex", "pay"), rows, tuple((("m", value),) for value in VALUES))
+    return _of_pay(plan, rows)
 
 
 def _two_amounts(epsilon: Fraction) -> Neighbours:

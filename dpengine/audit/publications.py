@@ -185,14 +185,14 @@ def _letters(tables: Any, strategy: str, epsilon: Fraction, sizes: Mapping[str, 
     return Plan(dataset="audit", epsilon=epsilon, columns=columns, tables=tables, strategy=strategy)  # type: ignore[arg-type]
 
 
+def _two_by_two(epsilon: Fraction, strategy: str, tables: Any, each: int = 6) -> _Setting:
+    """Build a setting of two columns of two values; 2 × `each` rows hold them equally often, and independently."""
+    rows = {"a": np.repeat([0, 1], each), "b": np.tile([0, 1], each)}
+    return _Setting(rows, {"a": 1, "b": 0}, _letters(tables, strategy, epsilon, {"a": 2, "b": 2}))
+
+
 def _direct(epsilon: Fraction) -> _Setting:
-    rows = {"a": np.repeat([0, 1], 6), "b": np.tile([0, 1], 6)}
-    return _Setting(rows, {"a": 1, "b": 0}, _letters([["a", "b"]], "direct", epsilon, {"a": 2, "b": 2}))
-
-
-def _optimised(epsilon: Fraction) -> _Setting:
-    rows = {"a": np.repeat([0, 1], 6), "b": np.tile([0, 1], 6)}
-    return _Setting(rows, {"a": 1, "b": 0}, _letters([["a"], ["b"]], "optimised", epsilon, {"a": 2, "b": 2}))
+    return _two_by_two(epsilon, "direct", [["a", "b"]])
 
 
 def _adaptive_pairs(epsilon: Fraction) -> _Setting:
@@ -204,12 +204,6 @@ def _adaptive_pairs(epsilon: Fraction) -> _Setting:
     rows = {"a": code, "b": code, "c": np.zeros_like(code)}
     plan = _letters([["a", "b"], ["c"]], "adaptive", epsilon, {"a": 12, "b": 12, "c": 2})
     return _Setting(rows, {"a": 1, "b": 0, "c": 1}, plan)
-
-
-def _adaptive_table(epsilon: Fraction) -> _Setting:
-    """Build a setting of one table of all columns: columns and model leave it four fifths of ε."""
-    rows = {"a": np.repeat([0, 1], 20), "b": np.tile([0, 1], 20)}
-    return _Setting(rows, {"a": 1, "b": 0}, _letters([["a", "b"]], "adaptive", epsilon, {"a": 2, "b": 2}))
 
 
 def _ranges(epsilon: Fraction) -> _Setting:
@@ -320,9 +314,10 @@ def _choice(epsilon: Fraction, present: bool, runs: int) -> Floats:
 
 RELEASES: dict[str, Callable[[Fraction], _Setting]] = {
     mark("direct"): _direct,
-    mark("optimised"): _optimised,
+    mark("optimised"): lambda epsilon: _two_by_two(epsilon, "optimised", [["a"], ["b"]]),
     mark("adaptive, pairs"): _adaptive_pairs,
-    mark("adaptive, one table"): _adaptive_table,
+    # Columns and model leave the table four fifths of ε.
+    mark("adaptive, one table"): lambda epsilon: _two_by_two(epsilon, "adaptive", [["a", "b"]], 20),
     mark("ranges"): _ranges,
     mark("bins that are found"): _found_bins,
 }

@@ -228,26 +228,21 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
     for key in ("guarantee", "domain"):
         entries = promised[key].items()
         wrong += [f"{key} → {name}" for name, value in entries if _differ(manifest[key].get(name), value)]
-    if checked.schema_version < _first_version(plan):
-        wrong.append("schema_version")
-    if ("counted" in manifest) != ("counted" in promised):
-        wrong.append("counted")
-    if checked.model_error is not None and (
-        checked.schema_version < 3 or estimator(plan) not in (Estimator.MODEL, Estimator.PARTS)
-    ):
-        wrong.append("model_error")
-    if not _names_clocks(checked.software, plan):
-        wrong.append("software → tzdata")
-    if set(manifest["domain"]) != set(plan.released):
-        wrong.append("domain")
-    if not is_stated(checked.strategy, plan):
-        wrong.append("strategy")
     files = [
         (list(table), file, plan.cells(table), plan.tally_with(table).cells)
         for table, file in table_files(plan, checked.schema_version).items()
     ]
-    if [(entry.columns, entry.file, entry.cells, entry.cells_per_person) for entry in checked.tables] != files:
-        wrong.append("tables")
+    has_model = checked.schema_version >= 3 and estimator(plan) in (Estimator.MODEL, Estimator.PARTS)
+    are_wrong = {
+        "schema_version": checked.schema_version < _first_version(plan),
+        "counted": ("counted" in manifest) != ("counted" in promised),
+        "model_error": checked.model_error is not None and not has_model,
+        "software → tzdata": not _names_clocks(checked.software, plan),
+        "domain": set(manifest["domain"]) != set(plan.released),
+        "strategy": not is_stated(checked.strategy, plan),
+        "tables": [(each.columns, each.file, each.cells, each.cells_per_person) for each in checked.tables] != files,
+    }
+    wrong += [where for where, is_wrong in are_wrong.items() if is_wrong]
     return [_("manifest.json: {where} is not what plan.yaml says", where=where) for where in wrong]
 
 

@@ -39,17 +39,12 @@ class Node:
             yield from part.all()
 
 
-def has_levels(plan: Plan, name: str) -> bool:
-    """Whether a plan also uses a column at coarser levels."""
-    return name in plan.resolution.chain(name)[1:]
-
-
 def level_table(plan: Plan, table: Columns) -> str | None:
     """Return the column of `table` whose coarser levels the plan uses too, if there is room for all of its groups."""
-    name = next((each for each in table if has_levels(plan, each)), None)
-    return (
-        name if name is not None and sum(plan.column(each).size for each in _levels(plan, name)) <= MAX_NODES else None
-    )
+    name = next((each for each in table if each in plan.resolution.chain(each)[1:]), None)
+    if name is None or sum(plan.column(each).size for each in _levels(plan, name)) > MAX_NODES:
+        return None
+    return name
 
 
 def tables_of_levels(plan: Plan, table: Columns, name: str) -> list[Columns]:
@@ -75,13 +70,15 @@ def level_tree(result: Drawable, table: Columns, name: str, fixed: Fixed) -> tup
     >>> [(group.label, [part.label for part in group.parts]) for group in level_tree(made, ("county",), "county", {})]
     [('CA', ['Kern', 'Napa']), ('TX', ['Hays'])]
     """
-    plan = result.plan
-    levels = _levels(plan, name)
-    inside: list[list[Node]] = []
-    for fine, coarse in zip(reversed(levels), (*reversed(levels[:-1]), None), strict=True):
-        at = tuple(fine if each == name else each for each in table)
-        cells = CellsOfTable(result, at, (fine,), fixed)
-        parts = inside or [[] for _cell in range(cells.value.size)]
+    plan, levels = result.plan, _levels(result.plan, name)
+    nodes: list[Node] = []
+    for place in reversed(range(len(levels))):  # the finest level first
+        at = tuple(levels[place] if each == name else each for each in table)
+        cells = CellsOfTable(result, at, (levels[place],), fixed)
+        parts: list[list[Node]] = [[] for _cell in range(cells.value.size)]
+        if nodes:
+            for node, group in zip(nodes, plan.resolution.groups(levels[place + 1], levels[place]), strict=True):
+                parts[int(group)].append(node)
         nodes = [
             Node(
                 label,
@@ -94,13 +91,7 @@ def level_tree(result: Drawable, table: Columns, name: str, fixed: Fixed) -> tup
             )
             for k, label in enumerate(cells.labels[0])
         ]
-        if coarse is None:
-            return tuple(nodes)
-        groups = plan.resolution.groups(fine, coarse)
-        inside = [[] for _cell in range(plan.column(coarse).size)]
-        for node, group in zip(nodes, groups, strict=True):
-            inside[int(group)].append(node)
-    return ()
+    return tuple(nodes)
 
 
 def treemap_chart(tree: tuple[Node, ...], noun: str, dark: bool) -> Drawing:
@@ -114,7 +105,7 @@ def treemap_chart(tree: tuple[Node, ...], noun: str, dark: bool) -> Drawing:
         nodes.append(node)
         waiting += [(key, part, f"{key}.{k}") for k, part in enumerate(node.parts)]
     noisy = np.array([node.noisy for node in nodes])
-    shade = [_shade(key.count("."), dark) for key in ids]
+    shade = [(ACCENT if key.count(".") % 2 else GROUP)[dark] for key in ids]  # alternating, so that borders are visible
     trace = {
         "type": "treemap",
         "ids": ids,
@@ -142,8 +133,3 @@ def treemap_chart(tree: tuple[Node, ...], noun: str, dark: bool) -> Drawing:
         "sort": False,
     }
     return Drawing([trace], {"height": 460})
-
-
-def _shade(depth: int, dark: bool) -> str:
-    """Return the colour of groups at a depth, alternating so that borders are visible."""
-    return ACCENT[dark] if depth % 2 else GROUP[dark]

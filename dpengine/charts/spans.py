@@ -140,14 +140,14 @@ def _traces(
     value, low, high, noisy = cells.value[at], cells.low[at], cells.high[at], cells.noisy[at]
     names = np.array(cells.short[0], dtype=object)[order]
     hover = cells.hover(["y", *(["meta"] if panel else [])], "x")
-    colour, symbol = SERIES[dark][place], SYMBOLS[place]
     drawn = []
     for noise in (False, True):
         chosen = noisy == noise
         if not chosen.any() and (noise or not legend):
             continue
-        ends = GREY[dark] if noise else INK[dark] if bars else colour
-        shared: dict[str, Any] = {
+        ends = GREY[dark] if noise else INK[dark] if bars else SERIES[dark][place]
+        drawn.append({
+            "type": "bar" if bars else "scatter",
             **({"meta": cells.short[1][panel[0]]} if panel else {}),
             "x": value[chosen],
             "y": names[chosen],
@@ -159,29 +159,28 @@ def _traces(
             "offsetgroup": f"part-{place}",
             "showlegend": legend and not noise,
             "error_x": whiskers(value[chosen], low[chosen], high[chosen], ends, thickness=1.2 if noise else 1.8),
-        }
-        if bars:
-            marker: dict[str, Any] = {"color": GREY[dark] if noise else colour, "pattern": noise_pattern(noise, dark)}
-            drawn.append({"type": "bar", **shared, "marker": marker})
-        else:
-            marker = {
-                "symbol": f"{symbol}-open" if noise else symbol,
-                "size": 9,
-                "color": colour,
-                "line": {"width": 2, "color": colour},
-            }
-            drawn.append({"type": "scatter", **shared, "mode": "markers", "marker": marker})
+            **({} if bars else {"mode": "markers"}),
+            "marker": _bar(noise, place, dark) if bars else _dot(noise, SYMBOLS[place], SERIES[dark][place]),
+        })  # fmt: skip
     return drawn
+
+
+def _bar(noise: bool, place: int, dark: bool) -> dict[str, Any]:
+    return {"color": GREY[dark] if noise else SERIES[dark][place], "pattern": noise_pattern(noise, dark)}
+
+
+def _dot(noise: bool, symbol: str, colour: str) -> dict[str, Any]:
+    shape = f"{symbol}-open" if noise else symbol
+    return {"symbol": shape, "size": 9, "color": colour, "line": {"width": 2, "color": colour}}
 
 
 def _explained(noise: str, dark: bool, *, bars: bool) -> dict[str, Any]:
     """Explain the mark of noise in the legend."""
     words = {"name": noise, "hoverinfo": "skip", "x": [None], "y": [None], "showlegend": True}
     if bars:
-        return {"type": "bar", **words, "marker": {"color": GREY[dark], "pattern": noise_pattern(True, dark)}}
-    marker = {"symbol": "circle-open", "size": 9, "color": GREY[dark], "line": {"width": 2, "color": GREY[dark]}}
+        return {"type": "bar", **words, "marker": _bar(True, 0, dark)}
     words["name"] = _("{noise}; interval may be cut", noise=noise)
-    return {"type": "scatter", **words, "mode": "markers", "marker": marker}
+    return {"type": "scatter", **words, "mode": "markers", "marker": _dot(True, "circle", GREY[dark])}
 
 
 def measure_alt(result: Drawable, table: Columns, measure: Measure, *, made_up: bool) -> str:

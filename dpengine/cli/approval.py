@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.options import OUTPUT, PATH, LedgerPart, check_output, json_option, part_options, warn_of_unknown
-from dpengine.cli.output import error_entries, exact_or_none, faults, say, say_errors, show_result, writing
+from dpengine.cli.options import OUTPUT, PATH, LedgerPart, check_output, part_options, reporting, warn_of_unknown
+from dpengine.cli.output import error_entries, exact_or_none, say, say_errors, show_result, writing
 from dpengine.exact import exact_text
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ def approval() -> None:
 @click.argument("dataset", required=False)
 @click.option("--lift", is_flag=True, help="No longer ask for approval.")
 @part_options
-@json_option
-@faults
+@reporting
 def require(dataset: str | None, lift: bool, part: LedgerPart, as_json: bool) -> None:
     """Require approval for spending the budget of DATASET, or of every dataset of the owner."""
     from dpengine.accounting.approval.records import ALL
@@ -59,8 +58,7 @@ def require(dataset: str | None, lift: bool, part: LedgerPart, as_json: bool) ->
 @note_option
 @click.option("--other-people", is_flag=True, help="Ask also for what `release --other-people` states.")
 @part_options
-@json_option
-@faults
+@reporting
 def send(plan: Path, note: str, other_people: bool, part: LedgerPart, as_json: bool) -> None:
     """Send PLAN for approval. Reads no table."""
     from dpengine.spec.plan import Plan
@@ -71,8 +69,7 @@ def send(plan: Path, note: str, other_people: bool, part: LedgerPart, as_json: b
 
 @approval.command(name="list")
 @part_options
-@json_option
-@faults
+@reporting
 def listed(part: LedgerPart, as_json: bool) -> None:
     """List all requests, the latest last."""
     requests = part.open().approvals.requests()
@@ -88,8 +85,7 @@ def listed(part: LedgerPart, as_json: bool) -> None:
 @approval.command()
 @click.argument("request")
 @part_options
-@json_option
-@faults
+@reporting
 def show(request: str, part: LedgerPart, as_json: bool) -> None:
     """Print the plan of REQUEST, its price, what it would leave, and its expected errors."""
     from dpengine.results.predict import predict
@@ -117,8 +113,7 @@ def show(request: str, part: LedgerPart, as_json: bool) -> None:
 @click.argument("plan", metavar="PLAN_OR_REQUEST")
 @click.option("-o", "--output", type=OUTPUT, required=True, help="Page to write.")
 @part_options
-@json_option
-@faults
+@reporting
 def paper(plan: str, output: Path, part: LedgerPart, as_json: bool) -> None:
     """Write a page to print and sign: what a plan would publish, about whom, at what price, and how exactly.
 
@@ -147,8 +142,7 @@ def paper(plan: str, output: Path, part: LedgerPart, as_json: bool) -> None:
 @click.argument("request")
 @note_option
 @part_options
-@json_option
-@faults
+@reporting
 def approve(request: str, note: str, part: LedgerPart, as_json: bool) -> None:
     """Approve REQUEST of somebody else: its plan may then be published, once."""
     desk = part.open().approvals
@@ -160,8 +154,7 @@ def approve(request: str, note: str, part: LedgerPart, as_json: bool) -> None:
 @click.argument("request")
 @note_option
 @part_options
-@json_option
-@faults
+@reporting
 def decline(request: str, note: str, part: LedgerPart, as_json: bool) -> None:
     """Decline REQUEST of somebody else."""
     desk = part.open().approvals
@@ -172,8 +165,7 @@ def decline(request: str, note: str, part: LedgerPart, as_json: bool) -> None:
 @approval.command()
 @click.argument("request")
 @part_options
-@json_option
-@faults
+@reporting
 def withdraw(request: str, part: LedgerPart, as_json: bool) -> None:
     """Take back REQUEST, or its approval, before it is used."""
     desk = part.open().approvals

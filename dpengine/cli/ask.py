@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from dpengine.cli.charge import Charging, charge_of, charging_options, say_charge
-from dpengine.cli.options import PATH, announce_new, json_option
-from dpengine.cli.output import WRONG_USE, faults, finish, say, stages
+from dpengine.cli.options import PATH, announce_new, reporting
+from dpengine.cli.output import WRONG_USE, finish, say, stages
 from dpengine.exact import exact_text
 
 __all__ = ["ask"]
@@ -38,8 +38,7 @@ STATISTICS = ("count", "proportion", "sum", "mean", "variance", "quantile", "mod
 @click.option("--epsilon", help="Price in ε. Needed with a plan; with a question, if it is not the price in FILE.")
 @click.option("--dry-run", is_flag=True, help="Print the price and the expected error only. Reads no table.")
 @charging_options
-@json_option
-@faults
+@reporting
 def ask(  # click hands over one parameter for each argument and option
     file: Path,
     table: Path | None,

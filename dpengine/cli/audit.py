@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from dpengine.cli.options import json_option
-from dpengine.cli.output import REFUSED, faults, finish, stages
+from dpengine.cli.options import reporting
+from dpengine.cli.output import REFUSED, finish, stages
 from dpengine.exact import exact_text
 
 __all__ = ["audit"]
@@ -20,8 +20,7 @@ __all__ = ["audit"]
 @click.option("--runs", default=300, show_default=True, help="Releases with the person, and as many without.")
 @click.option("--jobs", default=1, show_default=True, help="Processes to run them in.")
 @click.option("--way", "ways", multiple=True, help="One way to publish, e.g. direct; may be repeated. Default: all.")
-@json_option
-@faults
+@reporting
 def audit(epsilon: str, runs: int, jobs: int, ways: tuple[str, ...], as_json: bool) -> None:
     """Audit the code that publishes, on made-up tables.
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.options import OUTPUT, PATH, check_output, json_option
-from dpengine.cli.output import WRONG_USE, faults, finish, show_result, warn, writing
+from dpengine.cli.options import OUTPUT, PATH, check_output, reporting
+from dpengine.cli.output import WRONG_USE, finish, show_result, warn, writing
+
+if TYPE_CHECKING:
+    from dpengine.spec.domain import Column
 
 __all__ = ["codebook"]
 
@@ -23,40 +28,22 @@ ENDINGS = (".json", ".csv", ".xlsx")
     required=True,
     help="File to write: .json for CSVW-EO, .csv or .xlsx for a sheet to fill in.",
 )
-@json_option
-@faults
+@reporting
 def codebook(source: Path, output: Path, as_json: bool) -> None:
     """Write the public knowledge in SOURCE as a codebook.
 
     SOURCE is a plan or a codebook of any format. Nothing in the output was measured from rows. Facts about rows in a
     codebook are ignored, and listed on standard error.
     """
-    from dpengine.errors import PlanError
     from dpengine.sources import codebook_file
     from dpengine.spec import codebook_sheet
     from dpengine.spec.domain import plan_entry
     from dpengine.spec.exchange import csvw_eo
-    from dpengine.spec.plan import Plan
 
     if output.suffix.lower() not in ENDINGS:
         finish([f"{output.name}: the ending says what is written; it is one of {', '.join(ENDINGS)}"], WRONG_USE)
     check_output(output, source)
-    title, unit, plan = "", None, None
-    if source.suffix.lower() in (".yaml", ".yml"):
-        try:
-            plan = Plan.load(source)
-        except PlanError as error:
-            if not any("tables" in fault.path or "epsilon" in fault.path for fault in error.faults):
-                raise  # it is a plan, and has faults; a codebook has no ε and no tables
-    if plan is not None:
-        columns, title, unit = plan.columns, plan.title, plan.unit.model_dump()
-    else:
-        imported = codebook_file.load_codebook(source)
-        columns, title = imported.codebook.columns, imported.codebook.title
-        for sentence in imported.refused:
-            warn(f"not read: {sentence}")
-        if imported.doubtful:
-            warn("its values may have been made from the rows: take out what is not publicly known")
+    columns, title, unit = _knowledge_in(source)
     entries = [plan_entry(column) for column in columns]
     match output.suffix.lower():
         case ".json":
@@ -69,3 +56,25 @@ def codebook(source: Path, output: Path, as_json: bool) -> None:
         output.write_bytes(content)
     line = f"{output.name}: {len(columns)} {'column' if len(columns) == 1 else 'columns'}"
     show_result({"output": output.name, "columns": [column.name for column in columns]}, line, as_json=as_json)
+
+
+def _knowledge_in(source: Path) -> tuple[Sequence[Column], str, dict[str, Any] | None]:
+    """Return the columns and the title in a plan or a codebook, and the privacy unit of a plan."""
+    from dpengine.errors import PlanError
+    from dpengine.sources import codebook_file
+    from dpengine.spec.plan import Plan
+
+    if source.suffix.lower() in (".yaml", ".yml"):
+        try:
+            plan = Plan.load(source)
+        except PlanError as error:
+            if not any("tables" in fault.path or "epsilon" in fault.path for fault in error.faults):
+                raise  # it is a plan, and has faults; a codebook has no ε and no tables
+        else:
+            return plan.columns, plan.title, plan.unit.model_dump()
+    imported = codebook_file.load_codebook(source)
+    for sentence in imported.refused:
+        warn(f"not read: {sentence}")
+    if imported.doubtful:
+        warn("its values may have been made from the rows: take out what is not publicly known")
+    return imported.codebook.columns, imported.codebook.title, None

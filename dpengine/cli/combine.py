@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.options import PATH, json_option, read_file, warn_of_order
-from dpengine.cli.output import faults, say
+from dpengine.cli.options import PATH, read_file, reporting, warn_of_order
+from dpengine.cli.output import say
 
 if TYPE_CHECKING:
     from dpengine.spec.plan import Plan
@@ -33,8 +33,7 @@ __all__ = ["combine"]
 @click.option("--mean", metavar="AMOUNT", help="The mean of an amount instead of the number of people.")
 @click.option("--sum", metavar="AMOUNT", help="The sum of an amount instead of the number of people.")
 @click.option("--table", metavar="COLUMN,COLUMN", help="Count what this table counts, if others count something else.")
-@json_option
-@faults
+@reporting
 def combine(
     bundle: Path, where: tuple[str, ...], of: tuple[str, ...], of_all: bool, minus: tuple[str, ...],
     since: Path | None, relative: bool, mean: str | None, sum: str | None, table: str | None,

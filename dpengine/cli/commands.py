@@ -25,7 +25,7 @@ from dpengine.cli.combine import combine
 from dpengine.cli.compare import compare
 from dpengine.cli.export import export
 from dpengine.cli.ledger import ledger
-from dpengine.cli.options import PATH, json_option, reading_options
+from dpengine.cli.options import PATH, reading_options, reporting
 from dpengine.cli.output import MEANINGS, error_entries, faults, say, say_errors, stages, warn
 from dpengine.cli.percentages import percentages
 from dpengine.cli.release import release
@@ -94,8 +94,7 @@ def _clearing_up_on_signals() -> Iterator[None]:
     help="What is publicly known of columns: YAML, CSV, Excel, SPSS, CSVW-EO, Table Schema or DDI.",
 )
 @reading_options
-@json_option
-@faults
+@reporting
 def columns(table: Path, book: Path | None, reading: dict[str, Any], as_json: bool) -> None:
     """Print a first plan for TABLE, with blanks to fill in.
 
@@ -131,8 +130,7 @@ def columns(table: Path, book: Path | None, reading: dict[str, Any], as_json: bo
 @main.command()
 @click.argument("plan", type=PATH)
 @click.option("--epsilon", "epsilons", multiple=True, help="Predict at this ε instead of the plan's; may be repeated.")
-@json_option
-@faults
+@reporting
 def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
     """Print the price of a release of PLAN and its expected errors. Reads no table.
 
@@ -200,8 +198,7 @@ def demo(options: tuple[str, ...]) -> None:
 
 @main.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@json_option
-@faults
+@reporting
 def samples(folder: Path, as_json: bool) -> None:
     """Copy the sample tables and their plans into FOLDER."""
     from dpengine import installed

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.options import OUTPUT, PATH, check_output, json_option, read_file, warn_of_order
-from dpengine.cli.output import faults, say, writing
+from dpengine.cli.options import OUTPUT, PATH, check_output, read_file, reporting, warn_of_order
+from dpengine.cli.output import say, writing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,8 +34,7 @@ MAX_SHOWN = 10  # changes that are printed for each table
 @click.option(
     "-o", "--output", type=OUTPUT, help="CSV file to write, of all cells, or a page with charts if it ends in .html."
 )
-@json_option
-@faults
+@reporting
 def compare(before: Path, after: Path, columns: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     """Show what changed from one bundle to a later one.
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from dpengine.cli.options import PATH, check_output, json_option
-from dpengine.cli.output import faults, show_result, writing
+from dpengine.cli.options import PATH, check_output, reporting
+from dpengine.cli.output import show_result, writing
 
 __all__ = ["export"]
 
@@ -16,8 +16,7 @@ __all__ = ["export"]
 @click.argument("bundle", type=PATH)
 @click.option("--as", "form", required=True, metavar="FORM", help="xlsx, or the name that a package gives its form.")
 @click.option("-o", "--output", type=PATH, required=True, help="What to write.")
-@json_option
-@faults
+@reporting
 def export(bundle: Path, form: str, output: Path, as_json: bool) -> None:
     """Write BUNDLE as a workbook for spreadsheet programs.
 

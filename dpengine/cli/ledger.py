@@ -15,14 +15,14 @@ from dpengine.cli.options import (
     LedgerPart,
     announce_new,
     check_address,
-    json_option,
     ledger_option,
     open_ledger,
     option,
     part_options,
+    reporting,
     warn_of_unknown,
 )
-from dpengine.cli.output import exact_or_none, faults, likeness, say, show_result
+from dpengine.cli.output import exact_or_none, likeness, say, show_result
 from dpengine.exact import exact_text
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ ledger.add_command(approval)
 @click.argument("dataset", required=False)
 @click.option("--cap", help="Set the total ε that DATASET may ever spend.")
 @part_options
-@json_option
-@faults
+@reporting
 def show(dataset: str | None, cap: str | None, part: LedgerPart, as_json: bool) -> None:
     """Show what was spent, on what, and what is left."""
     from dpengine.accounting.amount import read_amount
@@ -77,25 +76,14 @@ def show(dataset: str | None, cap: str | None, part: LedgerPart, as_json: bool) 
         click.echo(json.dumps(accounts))
         return
     for account in accounts:
-        rest = "no cap" if account["cap"] is None else f"cap {account['cap']}, left {account['left']}"
-        say(f"{account['dataset']}: spent {account['spent']}, {rest}")
-        if others := account["shares_with"]:
-            say(f"  shares one budget with {', '.join(others)}, since the data is the same: each lists all charges")
-        for entry in account["releases"]:
-            title = f"{entry['title']}: " if entry["title"] else ""
-            under = f" (as {entry['dataset']})" if entry["dataset"] in others else ""
-            what = f"{title}{entry['summary']}{under}"
-            say(f"  {entry['created']}  ε {entry['epsilon']:>8}  {entry['release_id']}  {what}")
-            for each in entry["recognised"]:
-                say(f"    {likeness(**each)}")
+        _say_account(account)
     if not accounts:
         click.echo("nothing was spent yet")
 
 
 @ledger.command()
 @ledger_option
-@json_option
-@faults
+@reporting
 def key(url: str | None, as_json: bool) -> None:
     """Print the public key that verifies this ledger's bundles, as PEM text, and its fingerprint.
 
@@ -116,8 +104,7 @@ def key(url: str | None, as_json: bool) -> None:
 
 @ledger.command()
 @ledger_option
-@json_option
-@faults
+@reporting
 def check(url: str | None, as_json: bool) -> None:
     """Check every entry, stored result and key."""
     from dpengine.accounting import upkeep
@@ -129,8 +116,7 @@ def check(url: str | None, as_json: bool) -> None:
 @ledger.command()
 @click.argument("to", type=PATH)
 @ledger_option
-@json_option
-@faults
+@reporting
 def backup(to: Path, url: str | None, as_json: bool) -> None:
     """Write a copy of the ledger to the new file TO, also while it is in use, and check the copy.
 
@@ -147,8 +133,7 @@ def backup(to: Path, url: str | None, as_json: bool) -> None:
 @click.argument("source", metavar="FROM", type=PATH)
 @click.option("--forget", is_flag=True, help="Go on although entries are lost, and what they spent can be spent again.")
 @ledger_option
-@json_option
-@faults
+@reporting
 def restore(source: Path, forget: bool, url: str | None, as_json: bool) -> None:
     """Put the backup FROM in the place of the ledger, if no entry that is or was there is lost.
 
@@ -162,8 +147,7 @@ def restore(source: Path, forget: bool, url: str | None, as_json: bool) -> None:
 
 @ledger.command()
 @ledger_option
-@json_option
-@faults
+@reporting
 def begin(url: str | None, as_json: bool) -> None:
     """Create a new ledger where one is missing; what the old one spent is forgotten."""
     from dpengine.accounting import upkeep
@@ -175,8 +159,7 @@ def begin(url: str | None, as_json: bool) -> None:
 
 @ledger.command()
 @ledger_option
-@json_option
-@faults
+@reporting
 def accept(url: str | None, as_json: bool) -> None:
     """Accept the present ledger although it lacks entries that were seen before; these are forgotten."""
     from dpengine.accounting import upkeep
@@ -189,6 +172,21 @@ def _report_whole(what: str, entries: int, as_json: bool) -> None:
     """Say that a ledger, or a copy of one, is whole, and how many entries it has."""
     line = f"{what}: whole; {entries:,} {'entry' if entries == 1 else 'entries'}"
     show_result({"entries": entries}, line, as_json=as_json)
+
+
+def _say_account(account: dict[str, Any]) -> None:
+    """Say what a dataset spent and has left, and each of its entries."""
+    rest = "no cap" if account["cap"] is None else f"cap {account['cap']}, left {account['left']}"
+    say(f"{account['dataset']}: spent {account['spent']}, {rest}")
+    if others := account["shares_with"]:
+        say(f"  shares one budget with {', '.join(others)}, since the data is the same: each lists all charges")
+    for entry in account["releases"]:
+        title = f"{entry['title']}: " if entry["title"] else ""
+        under = f" (as {entry['dataset']})" if entry["dataset"] in others else ""
+        what = f"{title}{entry['summary']}{under}"
+        say(f"  {entry['created']}  ε {entry['epsilon']:>8}  {entry['release_id']}  {what}")
+        for each in entry["recognised"]:
+            say(f"    {likeness(**each)}")
 
 
 def _account(book: Ledger, dataset: str) -> dict[str, Any]:

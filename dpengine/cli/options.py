@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from dpengine.cli.output import WRONG_USE, finish, warn
+from dpengine.cli.output import WRONG_USE, faults, finish, warn
 from dpengine.errors import (
     BudgetError,
     Fault,
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from dpengine.export import Published
 
 __all__ = [
-    "OUTPUT", "PATH", "LedgerPart", "announce_new", "check_address", "check_output", "json_option", "ledger_option",
-    "open_ledger", "option", "part_options", "read_file", "reading_options", "shown_address",
+    "OUTPUT", "PATH", "LedgerPart", "announce_new", "check_address", "check_output", "ledger_option",
+    "open_ledger", "option", "part_options", "read_file", "reading_options", "reporting", "shown_address",
     "warn_of_order", "warn_of_unknown",
 ]  # fmt: skip
 
@@ -45,7 +45,12 @@ owner_option = click.option(
     metavar="NAME",
     help="Whose part of the ledger, e.g. group:clinic. Default: the part used without sign-in.",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+
+
+def reporting(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command print JSON for machines, as `as_json`, and end with an exit status for its faults."""
+    return _json_option(faults(command))
 
 
 def _read_answers(_context: click.Context, _option: click.Parameter, lines: tuple[str, ...]) -> Any:

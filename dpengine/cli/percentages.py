@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpengine.cli.options import OUTPUT, PATH, check_output, json_option, read_file
-from dpengine.cli.output import faults, say, writing
+from dpengine.cli.options import OUTPUT, PATH, check_output, read_file, reporting
+from dpengine.cli.output import say, writing
 from dpengine.translation.catalogue import speaking
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ __all__ = ["percentages"]
 )
 @click.option("--without-missing", is_flag=True, help="Leave out cells without a value; the others add up to 100.")
 @click.option("-o", "--output", type=OUTPUT, help="CSV file to write, or a workbook if it ends in .xlsx.")
-@json_option
-@faults
+@reporting
 def percentages(
     bundle: Path, columns: tuple[str, ...], within: tuple[str, ...], without_missing: bool, output: Path | None,
     as_json: bool,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpengine.cli.charge import Charging, charge_of, charging_options, say_charge
-from dpengine.cli.options import OUTPUT, PATH, announce_new, check_address, check_output, json_option
-from dpengine.cli.output import WRONG_USE, Stages, faults, finish, say, stages, warn
+from dpengine.cli.options import OUTPUT, PATH, announce_new, check_address, check_output, reporting
+from dpengine.cli.output import WRONG_USE, Stages, finish, say, stages, warn
 from dpengine.errors import ReleaseError
 from dpengine.exact import exact_text
 
@@ -33,8 +33,7 @@ AGAIN = "the release is recorded, and running this again writes it at no cost"
     "-o", "--output", type=OUTPUT, required=True, help="Bundle to write: a file, or a pipe such as /dev/stdout."
 )
 @charging_options
-@json_option
-@faults
+@reporting
 def release(plan: Path, table: Path, output: Path, charging: Charging, as_json: bool) -> None:
     """Publish PLAN of TABLE once, and charge the ledger.
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from dpengine.cli.options import OUTPUT, PATH, check_output, json_option
-from dpengine.cli.output import faults, show_result, stages, writing
+from dpengine.cli.options import OUTPUT, PATH, check_output, reporting
+from dpengine.cli.output import show_result, stages, writing
 
 __all__ = ["replicates"]
 
@@ -15,8 +15,7 @@ __all__ = ["replicates"]
 @click.command()
 @click.argument("bundle", type=PATH)
 @click.option("-o", "--output", type=OUTPUT, required=True, help="Zip file to write.")
-@json_option
-@faults
+@reporting
 def replicates(bundle: Path, output: Path, as_json: bool) -> None:
     """Draw the tables of BUNDLE 50 times with fresh errors.
 

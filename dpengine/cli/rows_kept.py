@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from dpengine.cli.charge import Charging, charging_options
-from dpengine.cli.options import PATH, announce_new, json_option
-from dpengine.cli.output import WRONG_USE, faults, finish, say, stages, warn
+from dpengine.cli.options import PATH, announce_new, reporting
+from dpengine.cli.output import WRONG_USE, finish, say, stages, warn
 
 if TYPE_CHECKING:
     from dpengine.sources.table import Table
@@ -32,8 +32,7 @@ FOR_YOU = (
 @click.option("--epsilon", help="Estimate the numbers privately instead, for this ε in all.")
 @click.option("--dataset", default="", help="Whose budget pays for the estimates.")
 @charging_options
-@json_option
-@faults
+@reporting
 def rows_kept(
     table: Path,
     person: str,

@@ -6,15 +6,14 @@ import json
 
 import click
 
-from dpengine.cli.options import json_option, shown_address
-from dpengine.cli.output import faults, say
+from dpengine.cli.options import reporting, shown_address
+from dpengine.cli.output import say
 
 __all__ = ["settings"]
 
 
 @click.command()
-@json_option
-@faults
+@reporting
 def settings(as_json: bool) -> None:
     """Show the settings that apply, and where each comes from. A password is not shown.
 

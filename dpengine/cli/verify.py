@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from dpengine.cli.options import PATH, LedgerPart, check_address, json_option, option, part_options
-from dpengine.cli.output import exact_or_none, faults, say
+from dpengine.cli.options import PATH, LedgerPart, check_address, option, part_options, reporting
+from dpengine.cli.output import exact_or_none, say
 from dpengine.errors import ReleaseError
 from dpengine.exact import exact_text, rational
 
@@ -26,8 +26,7 @@ __all__ = ["verify"]
 )
 @click.option("--charged", is_flag=True, help="BUNDLE must be charged in the ledger, and signed by the ledger's key.")
 @part_options
-@json_option
-@faults
+@reporting
 def verify(bundle: Path, key: str | None, charged: bool, part: LedgerPart, as_json: bool) -> None:
     """Check that BUNDLE is whole and consistent, and who signed it.
 

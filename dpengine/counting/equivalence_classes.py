@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
@@ -20,12 +21,16 @@ from dpengine.counting.compatibility import missing_columns
 from dpengine.counting.count import row_count
 from dpengine.counting.encoding.bin_boundaries import family_of
 from dpengine.counting.encoding.local_sql import grouped, identity
+from dpengine.counting.scan import prepared_connection
+from dpengine.counting.single_query import coded, local_table
 from dpengine.errors import PlanError, TableError
 from dpengine.sources.mixed import members
 from dpengine.sources.table import LocalTable, Table
+from dpengine.spec.domain import Column
+from dpengine.spec.plan import Unit
 from dpengine.translation.catalogue import _
 
-__all__ = ["Classes", "Uniqueness", "class_sizes", "people_count", "rows_by_person", "unique_people"]
+__all__ = ["Classes", "Uniqueness", "cells_by_person", "class_sizes", "people_count", "rows_by_person", "unique_people"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +118,27 @@ def rows_by_person(table: Table, person: str) -> tuple[Ints, Ints]:
     identities = _cells(table, [person], person)[1]
     rows = f"SELECT count(*) AS n FROM rows WHERE ({identities}) IS NOT NULL GROUP BY {identities}"
     with _local(table).connection() as connection:
-        numbers = connection.execute(f"SELECT n, count(*) FROM ({rows}) AS people GROUP BY n ORDER BY n").fetchall()
-    pairs = np.array(numbers, dtype=np.int64).reshape(-1, 2)
-    return pairs[:, 0], pairs[:, 1]
+        return _how_many_have(connection, rows)
+
+
+def cells_by_person(table: Table, columns: Sequence[Column], person: str) -> tuple[Ints, Ints]:
+    """Return how many persons are in each number of distinct cells of the table over `columns`.
+
+    All of a person's rows count, except those without a cell. Raises `TableError` for columns that the table lacks, or
+    rows that stay in their database.
+    """
+    local = local_table(table, columns, Unit(id=person, rows=1))
+    codings, rows = coded(local, columns, person)
+    cells = f"SELECT count(*) AS n FROM (SELECT DISTINCT * FROM ({rows}) AS a) AS b GROUP BY person"
+    with prepared_connection(local, codings) as connection:
+        return _how_many_have(connection, cells)
+
+
+def _how_many_have(connection: Any, numbers: str) -> tuple[Ints, Ints]:
+    """Return each number `n` in the result of a query, in order, and how often it is there."""
+    pairs = connection.execute(f"SELECT n, count(*) FROM ({numbers}) AS c GROUP BY n ORDER BY n").fetchall()
+    n, times = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    return n, times
 
 
 def _local(table: Table) -> LocalTable:

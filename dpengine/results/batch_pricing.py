@@ -39,18 +39,7 @@ def price_batch(questions: Sequence[Question]) -> Batch | None:
     are needed. Errors are compared by their half-widths (95 %), from the distribution of the noise alone: a sum of m
     cells has the error of a sum of m draws. The price is the least, to 1 %, in thousandths.
     """
-    counts = [each for each in questions if isinstance(each.statistic, Count) and each.where and not each.by]
-    columns: dict[str, Column] = {}
-    for question in counts:
-        for condition in question.where:
-            columns.setdefault(condition.column.name, condition.column)
-    alike = [
-        each
-        for each in counts
-        if each.unit == counts[0].unit
-        and all(condition.column == columns[condition.column.name] for condition in each.where)
-        and len({condition.column.name for condition in each.where}) == len(each.where)
-    ]
+    alike, columns = _alike(questions)
     if len(alike) < 2:
         return None
     tables = {frozenset(_table(question.where)): _table(question.where) for question in alike}
@@ -66,12 +55,41 @@ def price_batch(questions: Sequence[Question]) -> Batch | None:
         )
     except PlanError:
         return None  # a table of too many cells
-    wanted = [sum_error(1, question.scale).half_width() for question in alike]
+    price = _least_epsilon(plan, alike)
+    if price is None:
+        return None
+    return Batch(tuple(alike), sum((each.epsilon for each in alike), Fraction(0)), plan.at(price))
+
+
+def _alike(questions: Sequence[Question]) -> tuple[list[Question], dict[str, Column]]:
+    """Return the counts of the same unit under conditions on the same columns, and all columns of conditions by name.
+
+    What is the same is decided by the first question, and by the first condition on each column.
+    """
+    counts = [each for each in questions if isinstance(each.statistic, Count) and each.where and not each.by]
+    columns: dict[str, Column] = {}
+    for question in counts:
+        for condition in question.where:
+            columns.setdefault(condition.column.name, condition.column)
+    alike = [
+        each
+        for each in counts
+        if each.unit == counts[0].unit
+        and all(condition.column == columns[condition.column.name] for condition in each.where)
+        and len({condition.column.name for condition in each.where}) == len(each.where)
+    ]
+    return alike, columns
+
+
+def _least_epsilon(plan: Plan, questions: Sequence[Question]) -> Fraction | None:
+    """Return the least ε at which `plan` answers each question as accurately, to 1 %; None if none is enough."""
+    wanted = [sum_error(1, question.scale).half_width() for question in questions]
 
     def enough(epsilon: Fraction) -> bool:
         at = plan.at(epsilon)
         allocations = decide(at).allocations
-        return all(_half_width(at, allocations, each.where) <= most for each, most in zip(alike, wanted, strict=True))
+        pairs = zip(questions, wanted, strict=True)
+        return all(_half_width(at, allocations, each.where) <= most for each, most in pairs)
 
     low, high = MIN_EPSILON, MAX_EPSILON
     if not enough(high):
@@ -79,8 +97,7 @@ def price_batch(questions: Sequence[Question]) -> Batch | None:
     while high > low * Fraction(101, 100):
         middle = Fraction(math.isqrt(int(low * high * 10**12)), 10**6)
         low, high = (low, middle) if enough(middle) else (middle, high)
-    price = min(MAX_EPSILON, Fraction(math.ceil(high * 1000), 1000))
-    return Batch(tuple(alike), sum((each.epsilon for each in alike), Fraction(0)), plan.at(price))
+    return min(MAX_EPSILON, Fraction(math.ceil(high * 1000), 1000))
 
 
 def _table(where: Sequence[Condition]) -> Columns:

@@ -182,42 +182,40 @@ _EXAMPLES = {
 
 def _sentence(fault: ErrorDetails, keys: Sequence[str]) -> str:
     """Describe the finding of a validator in the current language; `keys` are those of its place, if known."""
-    if fault["type"] == "extra_forbidden":
-        kind = next((step for step in fault["loc"][-2:-1] if step in KINDS), None)
-        return _unknown_key(str(fault["loc"][-1]), keys or ([] if kind is None else _keys(Declared, kind)))
-    if fault["type"] == "missing":
-        return _(NEEDED)
-    if fault["type"] == "tuple_type":
-        return _("this must be a list, such as [a, b]")
-    if fault["type"] == "model_type" and (example := _EXAMPLES.get(fault.get("ctx", {}).get("class_name", ""))):
-        return _("a name alone does not say enough; write what is publicly known with it, such as {example}",
-                 example=example)  # fmt: skip
-    if fault["type"] == "model_type" and fault["loc"][-1:] == ("unit",):
-        return _("this is stated by its parts, such as {example}", example="{id: patient_id, rows: 3}")
-    if fault["type"] == "model_attributes_type" and {"columns", "of", "by"} & {*fault["loc"]}:
-        return _("a column is declared with its name, its kind and what is known of it, such as {example}",
-                 example="{name: smokes, kind: yesno}")  # fmt: skip
-    of_question = fault["loc"][-1:] == ("statistic",)
-    if fault["type"] == "model_attributes_type" and of_question:
-        return _("a statistic is declared with its kind, and with what is known of its column, such as {example}",
-                 example=f"{{kind: mean, of: {_EXAMPLES['Grid']}}}")  # fmt: skip
-    if fault["type"].startswith("union_tag"):
-        return _("kind must be one of {kinds}", kinds=", ".join(STATISTICS if of_question else KINDS))
-    context = dict(fault.get("ctx", {}))
-    if fault["type"] == "too_short":
-        return plural(
-            "at least {n} entry is needed here", "at least {n} entries are needed here", context["min_length"]
-        )
-    if fault["type"] == "too_long":
-        return plural(
-            "at most {n} entry is allowed here", "at most {n} entries are allowed here", context["max_length"]
-        )
-    text = _TYPES.get(fault["type"])
-    if text is not None and language() != ENGLISH:
-        listed, either, last = str(context.get("expected", "")).rpartition(" or ")
-        if either:
-            context["expected"] = _("{listed} or {last}", listed=listed, last=last)
-        return _(text, **context)
+    place, context = fault["loc"], dict(fault.get("ctx", {}))
+    of_question = place[-1:] == ("statistic",)
+    match fault["type"]:
+        case "extra_forbidden":
+            kind = next((step for step in place[-2:-1] if step in KINDS), None)
+            return _unknown_key(str(place[-1]), keys or ([] if kind is None else _keys(Declared, kind)))
+        case "missing":
+            return _(NEEDED)
+        case "tuple_type":
+            return _("this must be a list, such as [a, b]")
+        case "model_type" if example := _EXAMPLES.get(context.get("class_name", "")):
+            return _("a name alone does not say enough; write what is publicly known with it, such as {example}",
+                     example=example)  # fmt: skip
+        case "model_type" if place[-1:] == ("unit",):
+            return _("this is stated by its parts, such as {example}", example="{id: patient_id, rows: 3}")
+        case "model_attributes_type" if {"columns", "of", "by"} & {*place}:
+            return _("a column is declared with its name, its kind and what is known of it, such as {example}",
+                     example="{name: smokes, kind: yesno}")  # fmt: skip
+        case "model_attributes_type" if of_question:
+            return _("a statistic is declared with its kind, and with what is known of its column, such as {example}",
+                     example=f"{{kind: mean, of: {_EXAMPLES['Grid']}}}")  # fmt: skip
+        case "union_tag_invalid" | "union_tag_not_found":
+            return _("kind must be one of {kinds}", kinds=", ".join(STATISTICS if of_question else KINDS))
+        case "too_short":
+            least = context["min_length"]
+            return plural("at least {n} entry is needed here", "at least {n} entries are needed here", least)
+        case "too_long":
+            most = context["max_length"]
+            return plural("at most {n} entry is allowed here", "at most {n} entries are allowed here", most)
+        case known if known in _TYPES and language() != ENGLISH:
+            listed, either, last = str(context.get("expected", "")).rpartition(" or ")
+            if either:
+                context["expected"] = _("{listed} or {last}", listed=listed, last=last)
+            return _(_TYPES[known], **context)
     return fault["msg"].removeprefix("Value error, ")
 
 

@@ -14,7 +14,6 @@ from dpengine.exact import decimal
 from dpengine.spec.declared import Declared, Text, Whole
 from dpengine.spec.limits import MAX_TABLE_COLUMNS, MAX_TABLES
 from dpengine.spec.numeric.association import Association, Pairs, Slopes
-from dpengine.spec.numeric.quantile_parts import QuantileParts
 from dpengine.translation.catalogue import _, number
 
 __all__ = ["Each", "PublishedTable", "Tables", "read_table"]
@@ -41,7 +40,30 @@ class Each(Declared):
 
 
 MIN_WEIGHT, MAX_WEIGHT = Decimal("0.001"), Decimal(1000)
+MAX_QUANTILES = 20  # of an amount in a table
 Names = Annotated[tuple[Text, ...], Field(max_length=MAX_TABLE_COLUMNS)]
+
+
+def _read_parts(values: Any) -> tuple[Decimal, ...]:
+    """Read fractions between 0 and 1, such as 0.5; return the distinct ones in increasing order. Raises ValueError.
+
+    >>> _read_parts([0.5, "0.250", 0.50])
+    (Decimal('0.25'), Decimal('0.5'))
+    """
+    if not isinstance(values, list | tuple):
+        raise ValueError(_("list the quantiles that are asked for, such as [0.25, 0.5, 0.75]"))
+    try:
+        parts = sorted({decimal(value).normalize() for value in values})
+    except ValueError:
+        parts = [Decimal(0)]
+    if any(not 0 < part < 1 or part != round(part, 4) for part in parts):
+        raise ValueError(_("a quantile is at a part of the people between 0 and 1, such as 0.5; at most 4 decimals"))
+    return tuple(parts)
+
+
+QuantileParts = Annotated[
+    tuple[Decimal, ...], BeforeValidator(_read_parts), Field(min_length=1, max_length=MAX_QUANTILES)
+]
 
 
 def _read_weight(value: object) -> Decimal:

@@ -33,7 +33,7 @@ from dpengine.array_types import Ints
 from dpengine.exact import decimal
 from dpengine.quasi_random import shuffled
 from dpengine.spec.domain import OTHER, Amount, Column, Date, Number
-from dpengine.spec.numeric.bin_codes import number_codes
+from dpengine.spec.numeric.number import number_codes
 from dpengine.synthesis.date_texts import read_day, write_day
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from pages.parts.attacks.audit import audit_tab
 from pages.parts.attacks.counting_questions import AVERAGING, DIFFERENCING, show_attack
 from pages.parts.attacks.floating_point import floating_point_tab
 from pages.parts.attacks.reconstruction import reconstruction_tab
+from pages.parts.shared.choices import choose_one
 from pages.parts.shared.code.show import show_code
 from pages.parts.visit import tour
 from pages.parts.visit.state import require_entry
@@ -49,14 +50,7 @@ independent, which they nearly are.
 @st.fragment
 def lab() -> None:
     """Show the chosen attack."""
-    name = st.segmented_control(
-        _("Attack"),
-        list(ATTACKS),
-        default=next(iter(ATTACKS)),
-        required=True,
-        format_func=_,
-        key="attacks_attack",
-    )
+    name = choose_one(_("Attack"), ATTACKS, "attacks_attack")
     ATTACKS[name]()
 
 

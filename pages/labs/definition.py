@@ -18,6 +18,7 @@ from dpengine.translation.catalogue import _, mark, number
 from pages.parts.definition.audit import audit_part
 from pages.parts.definition.charts import distributions_figure
 from pages.parts.definition.examples import EXAMPLES
+from pages.parts.shared.choices import choose_one
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
@@ -55,9 +56,7 @@ def questions(cap: int) -> dict[str, Question]:
 
 def choose_question() -> Question:
     """Return the question that the visitor chose, with a cap on incomes if it needs one."""
-    question = st.segmented_control(
-        _("The question"), (OVER, EARN, ALL), default=OVER, required=True, format_func=_, key="definition_question"
-    )
+    question = choose_one(_("The question"), (OVER, EARN, ALL), "definition_question")
     cap = 100
     if question == EARN:
         cap = st.number_input(

@@ -23,6 +23,7 @@ from dpengine.mechanisms.online_learning import (
 from dpengine.translation.catalogue import _, mark, number
 from pages.parts.learn.charts import end_figure, time_figure
 from pages.parts.learn.runs import NO_PRIVACY, RATES, Run, after_rounds, named, over_epsilon, rate, run, thinned
+from pages.parts.shared.choices import choose_one
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.demo import file_box
@@ -64,14 +65,7 @@ from random bits of the operating system. The market has a seed, so it is the sa
 
 def choose_market() -> tuple[str, Market] | None:
     """Return the market to learn from and the name that identifies it in this session; None if none is chosen yet."""
-    kind = st.segmented_control(
-        _("Experts to learn from"),
-        [*MARKETS, OWN],
-        default=SIMULATED,
-        required=True,
-        format_func=_,
-        key="learn_kind",
-    )
+    kind = choose_one(_("Experts to learn from"), [*MARKETS, OWN], "learn_kind")
     if kind != OWN:
         return kind, MARKETS[kind]()
     file = file_box(

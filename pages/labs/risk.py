@@ -12,6 +12,7 @@ from pages.parts.risk.lessons import LESSONS
 from pages.parts.risk.own_table import show_own_table
 from pages.parts.risk.profile import explain_measures, show_profile
 from pages.parts.risk.textbook import patients_frame
+from pages.parts.shared.choices import choose_one
 from pages.parts.shared.code.show import show_code
 from pages.parts.visit.state import require_entry, visit
 
@@ -31,23 +32,14 @@ def choose_source() -> Table | None:
         st.page_link("pages/publish.py", label=_("Bring a table of yours on Publish to see it here"),
                      icon=":material/table_view:")  # fmt: skip
         return None
-    chosen = st.segmented_control(
-        _("Look at"), (OWN, SAMPLE), default=OWN, required=True, format_func=_, key="risk_source"
-    )
+    chosen = choose_one(_("Look at"), (OWN, SAMPLE), "risk_source")
     return table if chosen == OWN else None
 
 
 @st.fragment
 def show_sample() -> None:
     """Show the inpatient table of the textbook in one of three forms."""
-    chosen = st.segmented_control(
-        _("Twelve patients"),
-        list(TABLES),
-        default="4-anonymous",
-        required=True,
-        format_func=_,
-        key="risk_form",
-    )
+    chosen = choose_one(_("Twelve patients"), TABLES, "risk_form")
     left, right = st.columns([2, 3], gap="large")
     with left:
         alt = _("The inpatient table, {form}", form=_(chosen))

@@ -14,6 +14,7 @@ from dpengine.mechanisms.local.protocol import Estimate
 from dpengine.mechanisms.local.randomized_response import KaryResponse
 from dpengine.spec.wording import people, percent
 from dpengine.translation.catalogue import _, mark, number, plural
+from pages.parts.shared.choices import choose_one
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
@@ -87,14 +88,7 @@ def choose_protocol(answers: int) -> survey.Protocol:
     st.caption(_(REPORTS[method]))
     by = BY_EPSILON
     if method == "Randomized response":
-        by = st.segmented_control(
-            _("Set privacy by"),
-            (BY_EPSILON, BY_COIN),
-            default=BY_EPSILON,
-            required=True,
-            format_func=_,
-            key="survey_by",
-        )
+        by = choose_one(_("Set privacy by"), (BY_EPSILON, BY_COIN), "survey_by")
     if by == BY_COIN:
         chance = st.select_slider(
             _("Chance of answering at random"),

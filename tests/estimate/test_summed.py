@@ -28,7 +28,6 @@ AGE = {
 DAY = {"name": "day", "kind": "number", "edges": list(range(8)), "levels": {"half": [0, 5, 7]}}
 SEX = {"name": "sex", "kind": "category", "values": ["f", "m"]}
 TABLES = [["age", "sex"], ["age@wide", "sex"], ["age@wide", "day@half"], ["day", "sex"], ["age@wide"]]
-FINEST = [("age", "sex"), ("age", "day"), ("day", "sex")]
 
 
 def plan_of(epsilon: str = "1", **more: Any) -> Plan:

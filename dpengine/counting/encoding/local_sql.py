@@ -34,8 +34,8 @@ from dpengine.counting.encoding.local_dates import text_code, typed_coding
 from dpengine.sources.databases.dialects import LOCAL
 from dpengine.sources.mixed import member_types, members, text_of, text_of_member
 from dpengine.spec.domain import Amount, Category, Column, Date, Number, Time, YesNo
-from dpengine.spec.numeric.bin_codes import number_codes
 from dpengine.spec.numeric.grid import Grid
+from dpengine.spec.numeric.number import number_codes
 from dpengine.sql import literal
 
 __all__ = ["LISTS", "code_of", "grid_code_of", "grouped", "identity", "is_marker", "key_text", "number_of"]

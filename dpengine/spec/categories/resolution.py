@@ -10,9 +10,10 @@ from functools import cached_property
 from itertools import product
 from typing import TypeVar
 
+from dpengine import shapes as outlines
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.spec.categories.coarser_level import cell_groups, coarser_level
-from dpengine.spec.categories.tree import MARK, split_name, sum_groups
+from dpengine.spec.categories.tree import MARK, groups, split_name, sum_groups
+from dpengine.spec.column import ColumnBase
 from dpengine.spec.declared import alike
 from dpengine.spec.domain import Amount, Category, Column, cells_payload
 from dpengine.spec.limits import MAX_TABLE_CELLS
@@ -29,7 +30,7 @@ def coarser_columns(columns: Iterable[Column]) -> dict[str, Column]:
     taken = {column.name for column in columns}
     coarser: dict[str, Column] = {}
     for column in columns:
-        coarser |= {f"{column.name}{MARK}{level}": coarser_level(column, level) for level in column.groupings}
+        coarser |= {f"{column.name}{MARK}{level}": _coarser_level(column, level) for level in column.groupings}
     if twice := taken & coarser.keys():
         raise ValueError(
             _("the column {name!r} is called like a level of another column; rename one of them", name=min(twice))
@@ -153,7 +154,7 @@ class Resolution:
 
     def groups(self, fine: str, coarse: str) -> Ints:
         """Return for each cell of a level the index of its cell at a coarser one."""
-        return cell_groups(self.columns[fine], split_name(coarse)[1])
+        return _cell_groups(self.columns[fine], split_name(coarse)[1])
 
     def coarsen(self, counts: Numbers, finer: Sequence[str], coarser: Sequence[str]) -> Numbers:
         """Add up `counts` over the columns `finer` to the levels that `coarser` names in the same places."""
@@ -252,3 +253,48 @@ class Resolution:
             level=level,
             levels=", ".join(levels),
         )
+
+
+def _coarser_level(column: ColumnBase, name: str) -> Category:
+    """Return the column of one of the coarser levels, called like county@state: a category whose values are the groups.
+
+    A level of a date or of a number is a category of periods or bins as texts. So a synthetic row has the name of the
+    group of its own value there, not another date or number from that group.
+
+    >>> county = Category(name="county", values={"CA": ["Kern"], "TX": ["Travis"]}, levels=["state", "county"])
+    >>> _coarser_level(county, "state").name, _coarser_level(county, "state").values
+    ('county@state', ('CA', 'TX'))
+    """
+    names = [*column.groupings]
+    index = names.index(name)
+    rows = zip(*(column.groupings[each] for each in names[: index + 1]), strict=True)
+    paths = [*dict.fromkeys(rows)]  # a group as the path to it
+    values = [path[-1] for path in paths]
+    words = column.group_words
+    return Category(
+        name=f"{column.name}{MARK}{name}", label=column.level_heading(name), values=values, other=column.other,
+        missing=column.missing, source=column.source, levels=names[: index + 1] if index else (),
+        parents=[[path[k] for path in paths] for k in range(index)],
+        words={value: words[value] for value in values if value in words},
+        shapes=_shapes(column, column.groupings[name]) if isinstance(column, Category) and column.shapes else {},
+    )  # fmt: skip
+
+
+def _shapes(column: Category, groups: Sequence[str]) -> dict[str, str]:
+    """Return the outlines of groups whose parts all have one: a gap would look like foreign territory."""
+    inside: dict[str, list[str]] = {}
+    for value, group in zip(column.values, groups, strict=True):
+        inside.setdefault(group, []).append(column.shapes.get(value, ""))
+    shapes = {group: outlines.together(parts) for group, parts in inside.items() if all(parts)}
+    return {group: outline for group, outline in shapes.items() if outline}
+
+
+def _cell_groups(column: ColumnBase, name: str) -> Ints:
+    """Return for each cell the index of its cell at the coarser level `name`.
+
+    >>> county = Category(name="county", values={"CA": ["Kern"], "TX": ["Travis"]}, levels=["state", "county"])
+    >>> _cell_groups(county, "state")
+    array([0, 1, 2, 3])
+    """
+    of_values = column.groupings[name]
+    return groups(of_values, tuple(dict.fromkeys(of_values)), column.other + column.missing)

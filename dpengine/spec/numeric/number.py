@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import (
     BeforeValidator,
     Field,
@@ -20,19 +22,20 @@ from pydantic import (
     model_validator,
 )
 
+from dpengine.array_types import Ints
 from dpengine.exact import DecimalLike, decimal
 from dpengine.spec.column import ColumnBase, ColumnOptions
 from dpengine.spec.declared import NumberFormat, changed
 from dpengine.spec.numeric.affixes import Affixes
-from dpengine.spec.numeric.bin_words import words_of_bins
 from dpengine.spec.numeric.edges import EqualEdges, check_edges, read_edges
 from dpengine.spec.numeric.found_bins import Bins, even_edges, read_bins, step_edges
 from dpengine.spec.numeric.nested_bins import bins_of, nested_bins
 from dpengine.translation.catalogue import _
 
-__all__ = ["OF_FOUND_BINS", "Number"]
+__all__ = ["GROUPED_FROM", "OF_FOUND_BINS", "Number", "number_codes", "words_of_bins"]
 
 OF_FOUND_BINS = ("bins", "low", "high", "from", "to", "step")  # fields of a column whose bins are found
+GROUPED_FROM = 10_000  # numbers of five digits are written with marks for thousands; years and codes have four
 
 
 class Number(ColumnBase):
@@ -203,3 +206,46 @@ class Number(ColumnBase):
     @property
     def words_of_declared(self) -> tuple[str, ...]:
         return words_of_bins(self.edges, whole=self.whole)
+
+
+def words_of_bins(edges: Sequence[Decimal], *, whole: bool) -> tuple[str, ...]:
+    """Return words for the bins between `edges`; `whole` numbers have other ends than numbers with decimals.
+
+    >>> [words_of_bins([Decimal(0), Decimal(18), Decimal(65)], whole=whole) for whole in (False, True)]
+    [('0 to <18', '18 to 65'), ('0–17', '18–65')]
+    >>> words_of_bins([Decimal(0), Decimal(5000), Decimal(20000)], whole=True)
+    ('0–4,999', '5,000–20,000')
+    """
+    comma = "," if max(abs(edges[0]), abs(edges[-1])) >= GROUPED_FROM else ""
+    if not whole:
+        *texts, last = (f"{edge:{comma}f}" for edge in edges)
+        return (*(f"{low} to <{high}" for low, high in pairwise(texts)), f"{texts[-1]} to {last}")
+    integers = list(map(int, edges))
+    ends = [edge - 1 for edge in integers[1:-1]] + [integers[-1]]
+    between = " to " if integers[0] < 0 else "–"  # a dash beside a minus sign is unreadable
+    return tuple(
+        f"{low:{comma}}{between}{high:{comma}}" if low < high else f"{low:{comma}}"
+        for low, high in zip(integers, ends, strict=False)
+    )
+
+
+def number_codes(column: Number) -> Callable[[npt.NDArray[Any]], Ints]:
+    """Return a function from numbers to the codes of their cells: *other* outside the edges, *missing* for NaN.
+
+    A search in the edges costs about the same at 5 and at 100,000 bins.
+
+    >>> age = Number(name="age", edges=[0, 18, 65])
+    >>> number_codes(age)(np.array([17.9, 18.0, 65.0, 66.0, np.nan]))
+    array([0, 1, 1, 2, 3])
+    """
+    edges = np.array([float(edge) for edge in column.edges])
+    last, other, missing = len(edges) - 2, column.other_code, column.missing_code
+
+    def codes_of(values: npt.NDArray[Any]) -> Ints:
+        codes: Ints = np.searchsorted(edges, values, side="right") - 1
+        codes[values == edges[-1]] = last  # the last bin is closed
+        codes[~((values >= edges[0]) & (values <= edges[-1]))] = other
+        codes[np.isnan(values)] = missing
+        return codes
+
+    return codes_of

@@ -7,6 +7,7 @@ import streamlit as st
 from dpengine.errors import PlanError
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, mark, plural
+from pages.parts.shared.choices import choose_one
 from pages.parts.shared.wording import plain
 from pages.parts.visit import saved_draft
 from pages.parts.visit.plan.plan_form import to_plan
@@ -44,13 +45,10 @@ def choose_plan() -> Plan | None:
         st.page_link("pages/publish.py", label=label, icon=":material/edit_note:")
         if not samples:
             return None
-        name = st.segmented_control(
+        name = choose_one(
             _("Until then, try a sample"),
-            list(samples),
-            required=True,
-            default=next(iter(samples)),
-            format_func=_,
-            key="accuracy_sample",
+            samples,
+            "accuracy_sample",
             help=_("Plans for the two tables that come with this program. Trying them spends nothing."),
         )
     return Plan.load(samples[name])

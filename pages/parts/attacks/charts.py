@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,20 +14,21 @@ from dpengine.lessons.success_rate import Rate
 from dpengine.spec.wording import percent_at_most
 from dpengine.translation.catalogue import _, localised, number
 from pages.parts.shared.figures import add_line, hatched, tones, whiskers
+from pages.parts.shared.wording import OURS
 
 __all__ = ["ACROSS", "audit_figure", "doubles_figure", "people_figure", "rates_figure", "samplers_figure"]
 
 ACROSS = 25  # people in each row of tiles
 
 
-def rates_figure(lines: Mapping[str, Mapping[int, Rate]], ours: str, bound: float, asked: str) -> go.Figure:
+def rates_figure(lines: Mapping[str, Mapping[int, Rate]], bound: float, asked: str) -> go.Figure:
     """Draw the share of right guesses over questions, a line with 95 % intervals for each defence, and ε's bound."""
     tone = tones()
     figure = go.Figure()
     looks = {True: (tone["accent"], "solid", "circle"), False: (tone["other"], "dash", "square")}
     for method, rates in lines.items():
         name = _(method)
-        colour, dash, symbol = looks[method == ours]
+        colour, dash, symbol = looks[method == OURS]
         shares, ends = [rate.share for rate in rates.values()], whiskers(rates.values(), thickness=1.5, color=colour)
         add_line(
             figure, list(rates), shares, name, _("%{x:,}: right %{y:.1%}"), colour=colour, dash=dash, symbol=symbol,
@@ -112,17 +114,16 @@ def _possible(answer: int, *, only: bool) -> str:
     return _("true answer {answer}: possible for both", answer=answer)
 
 
-def samplers_figure(rates: Mapping[str, Rate], ours: str, bound: float) -> go.Figure:
+def samplers_figure(rates: Mapping[str, Rate], bound: float) -> go.Figure:
     """Draw the share of right guesses for each kind of noise as bars, with 95 % intervals."""
     tone = tones()
     figure = go.Figure()
     for method, rate in rates.items():
         name = _(method)
-        marker = hatched(tone["accent"], "") if method == ours else hatched(tone["other"], "/")
         figure.add_bar(
             x=[name],
             y=[rate.share],
-            marker=marker,
+            marker=_bar(method == OURS),
             error_y=whiskers([rate], color=tone["grey"]),
             hovertemplate=_("right %{y:.1%}") + f"<extra>{name}</extra>",
             showlegend=False,
@@ -131,6 +132,10 @@ def samplers_figure(rates: Mapping[str, Rate], ours: str, bound: float) -> go.Fi
     figure.update_layout(bargap=0.5)
     figure.update_yaxes(title_text=_("guesses that are right"), tickformat=".0%", range=[0, 1.08])
     return figure
+
+
+def _bar(is_ours: bool) -> dict[str, Any]:
+    return hatched(tones()["accent"], "") if is_ours else hatched(tones()["other"], "/")
 
 
 def audit_figure(rows: Sequence[tuple[str, float, bool]], claimed: float) -> go.Figure:
@@ -142,7 +147,7 @@ def audit_figure(rows: Sequence[tuple[str, float, bool]], claimed: float) -> go.
             x=[max(least, 0.0)],
             y=[name],
             orientation="h",
-            marker=hatched(tone["accent"], "") if is_ours else hatched(tone["other"], "/"),
+            marker=_bar(is_ours),
             text=[number(max(least, 0.0), ".2f")],
             textposition="outside",
             hovertemplate=_("ε is at least %{x:.3f}") + f"<extra>{name}</extra>",

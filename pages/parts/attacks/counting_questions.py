@@ -91,7 +91,7 @@ def show_attack(attack: CountingAttack) -> None:
     show_rates(lines, bound, attack.unit)
     line = verdict(name, lines[name], bound, attack.unit, attack.more)
     st.markdown(f"**{line}**")
-    draw(rates_figure(lines, OURS, bound, _(attack.asked)), line, f"attacks-{attack.name}", 380)
+    draw(rates_figure(lines, bound, _(attack.asked)), line, f"attacks-{attack.name}", 380)
     run_again_button(
         _(
             "{games} games at each point, all played just now. In each, a fair coin puts the person in the register or "

@@ -84,7 +84,7 @@ def _show_success(sampler: Sampler, epsilon: Fraction) -> None:
         others=results[OURS].proved.successes,
     )
     st.markdown(f"**{line}**")
-    draw(samplers_figure({name: each.right for name, each in results.items()}, OURS, bound), line, "attacks-bits", 300)
+    draw(samplers_figure({name: each.right for name, each in results.items()}, bound), line, "attacks-bits", 300)
     run_again_button(_("{n} outputs of each, drawn just now.", n=number(GAMES)))
     rows = [
         {"noise": _(name), "proved": each.proved.successes, "right": each.right.successes, "of": GAMES, "low": ends[0],

@@ -115,7 +115,7 @@ def _show(run: Run) -> None:
     show_rates(lines, bound, UNIT)
     line = verdict(name, lines[name], bound, UNIT, MORE)
     st.markdown(f"**{line}**")
-    draw(rates_figure(lines, OURS, bound, _(ASKED)), line, "attacks-reconstruction", 380)
+    draw(rates_figure(lines, bound, _(ASKED)), line, "attacks-reconstruction", 380)
     for place, (k, (each, steps)) in zip(st.columns(len(run.results)), enumerate(run.results.items()), strict=True):
         with place:
             _show_people(each, steps, f"attacks-people-{k}")

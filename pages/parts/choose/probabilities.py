@@ -6,21 +6,25 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
+from dpengine.charts.style import escape, shorten
 from dpengine.choose import Candidates, Mechanism, probabilities
 from dpengine.exact import exactly
 from dpengine.spec.wording import percent
 from dpengine.translation.catalogue import _, number
-from pages.parts.choose.charts import SHOWN, likely_figure, over_epsilon_figure
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
-from pages.parts.shared.figures import draw
+from pages.parts.shared.figures import add_line, draw, epsilon_axis, hatched, tones
 from pages.parts.shared.wording import plain
 
 __all__ = ["EPSILONS", "show_best", "show_probabilities"]
 
 MAX_BARS = 40
+MAX_LINES = 6
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross")
 EPSILONS = rungs("0.01", "10")
 
 Chances = dict[Mechanism, np.ndarray]  # the probability of each candidate, by the mechanism that draws
@@ -70,7 +74,7 @@ def _show_now(candidates: Candidates, by_mechanism: Chances, order: list[int], *
     largest = sorted(order[:MAX_BARS])
     shown = {each: chances[largest] for each, chances in by_mechanism.items()}
     alt = _("{line}; both mechanisms side by side.", line=line)
-    draw(likely_figure([names[k] for k in largest], shown), alt, "choose-likely", 300, private=private)
+    draw(_likely_figure([names[k] for k in largest], shown), alt, "choose-likely", 300, private=private)
     if len(largest) < len(names):
         st.caption(
             _("The {n} of {candidates} candidates that score highest.", n=len(largest), candidates=number(len(names)))
@@ -95,9 +99,46 @@ def _show_over_epsilon(candidates: Candidates, order: list[int], *, private: boo
         "At small ε all are nearly equally likely; at large ε it is nearly always {candidate}.",
         candidate=plain(names[0]),
     )
-    figure = over_epsilon_figure(rows, names[:SHOWN], float(candidates.epsilon))
+    figure = _over_epsilon_figure(rows, names[:MAX_LINES], float(candidates.epsilon))
     draw(figure, alt, "choose-over-epsilon", 320, private=private)
     column = st.column_config.NumberColumn
     columns = {name: column(name, format="percent") for name in names}
     columns["epsilon"] = column("ε", format="%g")
     twin(rows, "choose-over-epsilon", columns, private=private)
+
+
+def _likely_figure(names: list[str], both: Chances) -> go.Figure:
+    """Draw the probability of each candidate in the given order, as one bar for each mechanism."""
+    colours = tones()
+    looks = {Mechanism.PERMUTE_AND_FLIP: (colours["accent"], ""), Mechanism.EXPONENTIAL: (colours["other"], "/")}
+    labels = [escape(name) for name in shorten(names)]
+    figure = go.Figure()
+    for mechanism, chances in both.items():
+        colour, pattern = looks[mechanism]
+        method = _(mechanism.value)
+        figure.add_bar(
+            x=labels,
+            y=chances.tolist(),
+            name=method,
+            marker=hatched(colour, pattern),
+            hovertemplate="%{x}: %{y:.1%}<extra>" + method + "</extra>",
+        )
+    figure.update_layout(barmode="group", bargap=0.25)
+    figure.update_xaxes(title_text=_("candidate"), type="category")
+    figure.update_yaxes(title_text=_("probability of being drawn"), tickformat=".0%", rangemode="tozero")
+    return figure
+
+
+def _over_epsilon_figure(rows: pd.DataFrame, best: list[str], epsilon: float) -> go.Figure:
+    """Draw the probability over ε of the candidates in `best`; the first, which scores highest, in the accent."""
+    colours = tones()
+    figure = go.Figure()
+    for k, (name, label) in enumerate(zip(best, shorten(best), strict=True)):
+        colour, width = (colours["accent"], 2.5) if k == 0 else (colours["grey"], 1.6)
+        add_line(
+            figure, rows["epsilon"], rows[name], escape(label), "ε = %{x:g}: %{y:.1%}",
+            colour=colour, dash=DASHES[k], width=width, symbol=SYMBOLS[k], size=5,
+        )  # fmt: skip
+    epsilon_axis(figure, epsilon, right=_("sharper"))
+    figure.update_yaxes(title_text=_("probability of being drawn"), tickformat=".0%", range=[-0.02, 1.02])
+    return figure

@@ -17,6 +17,7 @@ from dpengine.spec.wording import factor, heading_of, name_of, people, sure
 from dpengine.translation.catalogue import _, localised, mark, number
 from pages.parts.publish.rough_size import ask_if_unsaid
 from pages.parts.server.jobs import Progress
+from pages.parts.shared.choices import choose_one
 from pages.parts.shared.epsilon_ladder import rounded_up, rungs
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.typed_numbers import decimal
@@ -55,15 +56,7 @@ CAUTIONS = (
 def choose_epsilon(plan: Plan) -> None:
     """Ask for ε in one of three ways, and say what it means for a person."""
     ask_if_unsaid(plan)
-    way = st.segmented_control(
-        _("Set it by"),
-        WAYS,
-        default=WAYS[0],
-        required=True,
-        format_func=_,
-        key=visit().key("way"),
-        label_visibility="collapsed",
-    )
+    way = choose_one(_("Set it by"), WAYS, visit().key("way"), label_visibility="collapsed")
     dict(zip(WAYS, (_ask_on_slider, _ask_exactly, _ask_error), strict=True))[way](plan)
     _say_what_it_means(plan)
     _choose_strategy(plan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -51,22 +51,24 @@ def are_answered(table: Table, source: uploads.Place, how: dict[str, Any]) -> bo
     )
     if seen is None:
         return False
-    several = [
-        name
-        for name in seen.several
-        if one_line(name) not in map(one_line, how["answers"] or ()) and _is_open("cells", question, name)
-    ]
-    if seen.encoding is not None and how["encoding"] is None and _is_open("letters", question):
-        _ask_about_letters(seen.encoding, question)
-    elif seen.below and _is_open("last", question):
-        _ask_about_last_rows(seen.below, question)
-    elif seen.counts is not None and how["frequency"] is None and _is_open("rows", question):
-        _ask_about_counts(seen.counts, question)
-    elif several:
-        _ask_about_cells(several[0], question)
-    else:
-        return True
-    return False
+    ask = next((ask for what, column, ask in _oddities(seen, how, question) if _is_open(what, question, column)), None)
+    if ask is not None:
+        ask()
+    return ask is None
+
+
+def _oddities(seen: Look, how: dict[str, Any], question: object) -> Iterator[tuple[str, str, Callable[[], None]]]:
+    """Yield what is odd in the order in which it is asked: a name for it, its column if any, and what asks about it."""
+    if seen.encoding is not None and how["encoding"] is None:
+        yield "letters", "", partial(_ask_about_letters, seen.encoding, question)
+    if seen.below:
+        yield "last", "", partial(_ask_about_last_rows, seen.below, question)
+    if seen.counts is not None and how["frequency"] is None:
+        yield "rows", "", partial(_ask_about_counts, seen.counts, question)
+    listed = set(map(one_line, how["answers"] or ()))
+    for name in seen.several:
+        if one_line(name) not in listed:
+            yield "cells", name, partial(_ask_about_cells, name, question)
 
 
 def _look(table: Table, has_end: bool, is_text: bool) -> Look:

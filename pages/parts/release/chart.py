@@ -26,6 +26,7 @@ from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import capitalised, heading_of, headings_of, label_words
 from dpengine.translation.catalogue import _, mark, number
+from pages.parts.shared.choices import choose_one
 from pages.parts.shared.data_twin import interval_columns
 from pages.parts.shared.figures import FigureOfDrawing, buttons, is_dark
 from pages.parts.shared.number_table import MAX_SHOWN, show_numbers
@@ -192,14 +193,8 @@ def _ask_measure(plan: Plan, table: Columns, key: str) -> Measure | None:
     options = [*offered, COUNT]
     here = f"{key}-of-{'-'.join(options)}"
     if len(options) <= MAX_SIDE_BY_SIDE:
-        chosen = st.segmented_control(
-            _("What is shown"),
-            options,
-            default=options[0],
-            required=True,
-            format_func=lambda name: plain(words[name]),
-            key=here,
-            label_visibility="collapsed",
+        chosen = choose_one(
+            _("What is shown"), options, here, format_func=lambda name: plain(words[name]), label_visibility="collapsed"
         )
     else:
         chosen = st.selectbox(
@@ -232,15 +227,7 @@ def _ask_one(label: str, ways: Sequence[str], key: str, *, unlabelled: bool = Fa
     """Ask for one of some ways to draw a table, which are texts to be translated, unless there is only one."""
     if len(ways) == 1:
         return ways[0]
-    return st.segmented_control(
-        label,
-        ways,
-        default=ways[0],
-        required=True,
-        format_func=_,
-        key=key,
-        label_visibility="collapsed" if unlabelled else "visible",
-    )
+    return choose_one(label, ways, key, label_visibility="collapsed" if unlabelled else "visible")
 
 
 def _is_large(table: Columns, measure: Measure | None) -> bool:

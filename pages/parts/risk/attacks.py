@@ -14,6 +14,7 @@ from dpengine.spec.wording import factor, percent
 from dpengine.translation.catalogue import _, localised, mark, number, plural
 from pages.parts.risk import made_up_people
 from pages.parts.risk.charts import curve_figure, rates_figure
+from pages.parts.shared.choices import choose_one
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
@@ -111,8 +112,7 @@ def names_back() -> None:
         _("**Names are not needed.** How often does someone guess a patient's condition, knowing …"),
         help=term("linkage"),
     )
-    knows = st.segmented_control(_("Knows"), KNOWS, default=KNOWS[0], required=True, key="risk_knows",
-                                 format_func=_, label_visibility="collapsed")  # fmt: skip
+    knows = choose_one(_("Knows"), KNOWS, "risk_knows", label_visibility="collapsed")
     left, right = st.columns(2)
     k = left.select_slider(_("k of the k-anonymous table"), (2, 5, 10, 50, 500), value=5, key="risk_town_k")
     epsilon = right.select_slider(
@@ -135,9 +135,7 @@ def names_back() -> None:
 
 def _show_names_found(seed: int) -> None:
     """Ask how exact dates of birth are, and show how many rows get their names back."""
-    born = st.segmented_control(
-        _("Date of birth as"), list(COARSE), default="exact date", required=True, format_func=_, key="risk_birth"
-    )
+    born = choose_one(_("Date of birth as"), COARSE, "risk_birth")
     linked = made_up_people.names_found(seed, COARSE[born])
     with st.grid(2, min_column_width=150):
         note = _("Rows that get their own name back.")

@@ -9,6 +9,7 @@ from dpengine.charts.style import join_names
 from dpengine.lessons import textbook_patients
 from dpengine.lessons.textbook_patients import Patient
 from dpengine.translation.catalogue import _
+from pages.parts.shared.choices import choose_one
 
 __all__ = ["homogeneity", "one_more", "patients_frame"]
 
@@ -25,9 +26,7 @@ def patients_frame(table: tuple[Patient, ...]) -> pd.DataFrame:
 def homogeneity() -> None:
     """Show a class whose members all have the same condition once impossible ones are ruled out."""
     stories = {story.title: story for story in textbook_patients.STORIES}
-    chosen = st.segmented_control(
-        _("Attack"), list(stories), default="Homogeneity", required=True, format_func=_, key="risk_story"
-    )
+    chosen = choose_one(_("Attack"), stories, "risk_story")
     story = stories[chosen]
     look = textbook_patients.FOUR_ANONYMOUS[story.patient].quasi_identifiers
     left, right = st.columns([3, 2], gap="large")

@@ -12,7 +12,7 @@ import pandas as pd
 
 from dpengine.charts.style import middle
 from dpengine.spec.counted_wording import noun
-from dpengine.spec.numeric.bin_words import GROUPED_FROM
+from dpengine.spec.numeric.number import GROUPED_FROM
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import headings_of, name_of
 from dpengine.translation.catalogue import _, day, localised, mark

@@ -15,6 +15,7 @@ from dpengine.sources.table import Table
 from dpengine.spec.wording import shown_labels
 from dpengine.translation.catalogue import _, mark, number
 from pages.parts.server.jobs import Progress
+from pages.parts.shared.choices import choose_one
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.samples import DATA
@@ -48,9 +49,7 @@ def choose_people() -> People | None:
     """Show the controls to choose the people who are asked, and return them; None if there are none."""
     possible = visit().table is not None and visit().plan is not None
     kinds = [MADE_UP, *SAMPLES, *([OWN] if possible else [])]
-    kind = st.segmented_control(
-        _("Who is asked"), kinds, default=MADE_UP, required=True, format_func=_, key="survey_who"
-    )
+    kind = choose_one(_("Who is asked"), kinds, "survey_who")
     if kind == MADE_UP:
         return _choose_made_up()
     try:
