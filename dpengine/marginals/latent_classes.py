@@ -29,7 +29,7 @@ STEP = 1.8  # each round goes this many times as far as one of expectation maxim
 ROUNDS = 34  # as far as 60 of expectation maximisation
 STARTS = ((32, 0.7), (24, 1.0))  # per fit: number of classes, standard deviation of the log cells
 # The same if the classes are used beyond pairs: few classes in many fits, since each fit finds other spurious classes.
-FEW, MORE_ROUNDS = ((6, 0.7), (8, 0.8), (12, 0.9), (16, 1.0)), 110  # as far as 200
+FEW, MORE_ROUNDS = ((6, 0.7), (8, 0.8), (12, 0.9), (16, 1.0)), 160
 PIECE = 2**19  # cells of all pairs that are divided at a time: they stay in the processor's cache
 TINY = 1e-12  # the least fraction, so that nothing is divided by 0
 
