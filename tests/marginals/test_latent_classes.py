@@ -79,7 +79,7 @@ def explained(model: Pairwise, classes: LatentClasses) -> float:
 
 
 def test_more_rounds_explain_the_pairs_better(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Steps longer than those of expectation maximisation do not overshoot; the classes found are about the true ones."""
+    """Steps longer than those of expectation maximisation do not overshoot; at the end, nearly all is explained."""
     true = three_classes()
     model = model_of(true)
     found = []
