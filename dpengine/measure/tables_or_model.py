@@ -4,7 +4,7 @@ A plan tells the noise of measured tables, but not how much of it remains: where
 removed. Nor does it tell how wrong a model of pairs would be, which knows nothing of what three columns share beyond
 their pairs. One number from the exact counts answers both, in rows and on average over the largest tables X:
 
-    2 · max over three columns T of X of min over columns c of T of D(T | c)  −  2 · the mean over the measured
+    4 · max over three columns T of X of min over columns c of T of D(T | c)  −  3 · the mean over the measured
     tables Y of Σ min(Y, b).
 
 D(T | c) is Σ |T − M| for the sums T of X over its other columns and the table M in which the two columns beside c are
@@ -14,7 +14,7 @@ themselves, or one table Y of all columns. If the number is clearly positive, me
 
 A row is in one cell of each table, and for each c in one group. So it changes D(T | c), the least of them, and the
 greatest of these, by less than `MOVED` rows (`pair_selection.dependence`), and Σ min(Y, b) by one at most. The sum over
-n tables, in which the mean over m tables Y is multiplied by n, changes by at most n·(2·`MOVED` + 2) for a row, and by Δ
+n tables, in which the mean over m tables Y is multiplied by n, changes by at most n·(4·`MOVED` + 3) for a row, and by Δ
 times that for a person with Δ rows: this is the sensitivity of the noisy number (the discrete Laplace mechanism).
 """
 
@@ -48,9 +48,9 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["TablesOrModel", "net_gain"]
 
-OF_MODEL, OF_NOISE = 2, 2  # weights of the model's error and of the noise (benchmarks/larger_tables.py)
+OF_MODEL, OF_NOISE = 4, 3  # weights of the model's error and of the noise (benchmarks/larger_tables.py)
 MOVED_BY_ROW = OF_MODEL * MOVED + OF_NOISE
-FINE, COARSE = 0.06, 0.2  # noise of the answer, as parts of the rows: wanted, and the most with which it is asked
+FINE, COARSE = 0.12, 0.4  # noise of the answer, as parts of the rows: wanted, and the most with which it is asked
 MIN_PART, USUAL_PART, MAX_PART = PARTS // 500, PARTS // 50, PARTS // 20  # of ε: for fine answers, and coarse ones
 # Noise in a table, as a part of the rows: with more, intervals of measured cells would be wider than a model's.
 MOST_NOISE = 2.0
@@ -120,7 +120,7 @@ def net_gain(tables: Mapping[Columns, Ints], measured: Sequence[Ints], scales: S
     >>> odd = np.array([[[8, 0], [0, 8]], [[0, 8], [8, 0]]])  # the third column is the sum of the others, modulo 2
     >>> even = np.full((2, 2, 2), 4)
     >>> [net_gain({("a", "b", "c"): each}, [each], [1]) / GRAIN for each in (odd, even)]
-    [56.0, -16.0]
+    [116.0, -24.0]
     """
     noise = sum(int(np.minimum(each, scale).sum()) for each, scale in zip(measured, scales, strict=True))
     return OF_MODEL * _beyond_pairs(tables) - -(-OF_NOISE * GRAIN * len(tables) * noise // len(measured))

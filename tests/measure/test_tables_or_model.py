@@ -83,15 +83,15 @@ def test_no_row_moves_the_number_by_more_than_is_paid_for(columns: int, tried: i
 def test_a_row_may_move_the_number_by_nearly_as_much_as_is_paid_for() -> None:
     """So neither the model's error nor the noise may be left out of the sensitivity."""
     exact = np.array([[[0, 42], [2, 0]], [[17, 713], [2, 389]]])
-    assert MOVED_BY_ROW - 1 < moved(exact, (0, 0, 0), 1_000) <= MOVED_BY_ROW
+    assert MOVED_BY_ROW - 2 < moved(exact, (0, 0, 0), 1_000) <= MOVED_BY_ROW
 
 
 def test_a_table_is_as_far_from_its_pairs_as_its_most_dependent_three_columns() -> None:
     """So a row counts once, however many columns a table has; a pair has no three columns."""
     odd = np.array([[[8, 0], [0, 8]], [[0, 8], [8, 0]]])
     beside = odd[..., None] * np.array([3, 1])
-    assert number_of(beside, 1) == number_of(odd, 1) * 4 - 2 * GRAIN * (8 - 4 * 4)
-    assert number_of(odd.sum(axis=2), 1) == -2 * GRAIN * 4
+    assert number_of(beside, 1) == number_of(odd, 1) * 4 - 3 * GRAIN * (8 - 4 * 4)
+    assert number_of(odd.sum(axis=2), 1) == -3 * GRAIN * 4
 
 
 @pytest.mark.parametrize("together", [True, False])
@@ -171,7 +171,7 @@ def test_the_answer_is_noisy() -> None:
 
 NEVER_ASKED = {
     "nobody said how many rows there are": {"rows_about": None},
-    "the answer would be too noisy": {"rows_about": 900},
+    "the answer would be too noisy": {"rows_about": 800},
     "there is hardly anything but noise": {"size": 30, "rows_about": 20_000, "epsilon": "0.2"},
     "pairs are published": {"tables": {"each": 2}},
     "one table is published": {"tables": [["a", "b", "c"]]},
