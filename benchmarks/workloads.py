@@ -5,10 +5,10 @@
     python benchmarks/workloads.py bank --rings                    # tables that no table of all columns makes agree
 
 Each workload has 2 to 8 tables, drawn at random from one table of the bank, and an ε drawn at random. Shown are those
-that can be measured directly with much noise: more than 0.8 of all rows in a table on average; or, with `--rings`, those
-with tables of three columns or more that agree only through their pairs, with noise of 0.1 to 2 of all rows. Errors are mean L1
-distances of expected counts to the truth over the published tables, as a part of all rows. Independence is told the
-number of rows; the others measure it.
+that can be measured directly with much noise: more than 0.8 of all rows in a table on average; or, with `--rings`,
+those with tables of three columns or more that agree only through their pairs, with noise of 0.1 to 2 of all rows.
+Errors are mean L1 distances of expected counts to the truth over the published tables, as a part of all rows.
+Independence is told the number of rows; the others measure it.
 """
 
 from __future__ import annotations
