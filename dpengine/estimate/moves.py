@@ -16,12 +16,11 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.array_types import Bools, Floats, Ints
+from dpengine.array_types import Bools, Floats, Ints, Reals
 from dpengine.quasi_random import golden_fractions
 
 __all__ = ["Tables", "kept", "move", "move_along", "move_in_batches"]
 
-Reals = npt.NDArray[np.float32]
 
 TRIED_AT_ONCE = 0.5  # fraction of the helpful moves of a batch that are tried at once
 AT_ONCE = 2**18  # prices

@@ -59,7 +59,7 @@ BOXES_ASKED = mark(
     "counts of boxes of cells within boxes, and how uneven some of these are within; the shares of those that hold a "
     "cell add up to this one"
 )
-TABLES_OR_MODEL = mark("whether tables of three columns are measured, or follow a model of pairs")
+TABLES_OR_MODEL = mark("whether tables of three columns and more are measured, or follow a model of pairs")
 AUDIT = mark("how far off the tables are, by size of cell")
 
 # Expected counts that separate cells by size, by the number of sizes; earlier releases have seven.

@@ -45,7 +45,7 @@ class Direct(Strategy):
         if not needs_a_model(self.plan):
             return _("Direct: the tables can be measured and made to agree as they are.")
         return _(
-            "Direct: measuring all {tables} tables leaves noise of only about {noise} of all rows in each.",
+            "Direct: measuring all {tables} tables leaves noise of about {noise} of all rows in each.",
             tables=len(tables),
             noise=portion(noise_in_a_table(self.plan, tables)),
         )

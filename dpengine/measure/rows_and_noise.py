@@ -34,6 +34,9 @@ MEASURE_ALL_BY_LARGE_SUMS, AS_IN_SAMPLES_BY_SUMS = 0.5, 2.0
 # what the pairs say of them, which is most where cells are many (benchmarks/larger_tables.py). Of more columns, less
 # noise is too much: a model's pairs then say more.
 MEASURE_ALL_LARGER, FEW_COLUMNS_OF_LARGER = 0.2 / math.sqrt(1000), 8
+# The same if there are fewer than so many of them for each column: few tables leave each much of ε, while a model needs
+# all pairs of their columns (benchmarks/workloads.py --rings).
+FEW_LARGER, MEASURE_ALL_OF_FEW_LARGER = 2, 1.5
 # The same if some tables have three or more columns, about which a model of pairs says less, or if tables agree without
 # a model: at small ε, and how much more for each ε of a row, since then most noise in empty cells is 0 or removed
 # (benchmarks/workloads.py).
@@ -97,7 +100,9 @@ def most_noise(plan: Plan, tables: Sequence[Columns]) -> float:
     if needs_a_model(plan):
         if _are_larger(tables):
             cells = math.fsum(map(plan.cells, tables)) / len(tables)
-            return MEASURE_ALL_LARGER * math.sqrt(cells) * min(1.0, FEW_COLUMNS_OF_LARGER / len(plan.counted))
+            many = MEASURE_ALL_LARGER * math.sqrt(cells) * min(1.0, FEW_COLUMNS_OF_LARGER / len(plan.counted))
+            are_few = len(tables) < FEW_LARGER * len(plan.counted)
+            return max(many, MEASURE_ALL_OF_FEW_LARGER) if are_few else many
         return max(MEASURE_ALL, _most_noise_of_empty(plan, tables))
     if ring and not _are_larger(tables):
         return max(MEASURE_ALL_OF_FEW, _most_noise_of_empty(plan, tables))

@@ -23,7 +23,7 @@ from itertools import combinations
 
 import numpy as np
 
-from dpengine.array_types import Columns, Ints
+from dpengine.array_types import Columns, Ints, Reals
 from dpengine.estimate.agreement import Following
 from dpengine.estimate.consistency import ConsistentTables
 from dpengine.marginals.fitting import largest_remainders, round_to_total
@@ -41,7 +41,6 @@ from dpengine.synthesis.repair import (
     Codes,
     Effort,
     Falloff,
-    Reals,
     cell_weights_of,
     excess_in,
     excess_of,

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.array_types import Floats, Ints
+from dpengine.array_types import Floats, Ints, Reals
 from dpengine.estimate.moves import kept
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
@@ -32,7 +32,6 @@ __all__ = [
     "Codes",
     "Effort",
     "Falloff",
-    "Reals",
     "cell_weights_of",
     "excess_in",
     "excess_of",
@@ -47,7 +46,6 @@ __all__ = [
 ]
 
 Codes = npt.NDArray[np.int32]
-Reals = npt.NDArray[np.float32]
 
 BATCHES = 128  # at most this many batches of rows in a pass
 # A batch has at least `SMALL_BATCH` rows, since smaller ones take as long. Few rows make `SMALL_BATCHES` batches, of at

@@ -71,3 +71,29 @@ def test_classes_do_not_depend_on_which_of_two_threads_ends_first(monkeypatch: p
         alone.append(find_latent_classes(model.one, model.two))
     assert (together.sizes == np.concatenate([each.sizes for each in alone]) / len(FEW)).all()
     assert all((together.cells[name] == np.vstack([each.cells[name] for each in alone])).all() for name in SIZES)
+
+
+def explained(model: Pairwise, classes: LatentClasses) -> float:
+    """Return the log-likelihood of all pairs under the classes, a person each."""
+    return sum(float((table / model.total * np.log(classes.table(pair))).sum()) for pair, table in model.two.items())
+
+
+def test_more_rounds_explain_the_pairs_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps longer than those of expectation maximisation do not overshoot; at the end, nearly all is explained."""
+    true = three_classes()
+    model = model_of(true)
+    found = []
+    for rounds in (1, 5, 20, 80, 320):
+        monkeypatch.setattr(module, "MORE_ROUNDS", rounds)
+        found.append(explained(model, find_latent_classes(model.one, model.two)))
+    assert found == sorted(found)
+    assert explained(model, true) - found[-1] < 0.01 * (explained(model, true) - found[0])
+
+
+def test_pairs_are_divided_in_pieces_for_the_cache_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = model_of(three_classes())
+    whole = find_latent_classes(model.one, model.two)
+    monkeypatch.setattr(module, "PIECE", 100)  # three of 32 cells at a time, two in the last piece
+    pieces = find_latent_classes(model.one, model.two)
+    assert pieces.sizes == pytest.approx(whole.sizes, abs=1e-3)
+    assert all(pieces.cells[name] == pytest.approx(whole.cells[name], abs=1e-3) for name in SIZES)

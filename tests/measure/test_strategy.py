@@ -186,8 +186,25 @@ def test_auto_measures_larger_tables_whose_joint_table_cannot_be_written_down_wh
         few, many = (plan.model_copy(update={"rows_about": round(rows * part)}) for part in (0.98, 1.02))
         assert decide(few).plan.strategy == "adaptive"
         assert decide(many).closed_form
-        assert "leaves noise of only about" in decide(many).why
+        assert "leaves noise of about" in decide(many).why
         assert decide(many.model_copy(update={"rows_about": None})).plan.strategy == "adaptive"
+
+
+def test_auto_measures_few_larger_tables_in_a_ring_up_to_more_noise() -> None:
+    """A model needs all pairs of their columns; of many tables, each would have little of ε."""
+    names = [f"c{k}" for k in range(8)]
+    declared = [category(name, 8) | {"other": False, "missing": False} for name in names]
+    triples = list(combinations(names, 3))
+    few, many = (
+        Plan(dataset="wide", epsilon=1, columns=declared, tables=triples[::step], rows_about=1_000_000)
+        for step in (4, 3)
+    )
+    assert (len(few.marginals) - 1, len(many.marginals) - 1) == (13, 18)
+    for plan, limit in ((few, 1.5), (many, 0.2 * math.sqrt(0.512))):
+        rows = noise_in_a_table(plan, maximal(plan.supports)) * 1_000_000 / limit
+        more, fewer = (plan.model_copy(update={"rows_about": round(rows * part)}) for part in (1.02, 0.98))
+        assert decide(more).closed_form
+        assert decide(fewer).plan.strategy == "adaptive"
 
 
 def test_auto_leaves_larger_tables_in_a_ring_to_a_model_if_rows_are_unknown_or_have_amounts() -> None:

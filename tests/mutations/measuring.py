@@ -187,6 +187,13 @@ FAULTS = [
         OF_QUESTION + "::test_no_row_moves_the_number_of_several_tables_by_more_than_is_paid_for",
     ),
     Fault(
+        "a row counts for all three columns of a larger table, at the price of one three",
+        QUESTION,
+        "off += max((of_three[three] for three in threes), default=0)",
+        "off += sum(of_three[three] for three in threes)",
+        OF_QUESTION + "::test_no_row_moves_the_number_by_more_than_is_paid_for",
+    ),
+    Fault(
         "tables that were measured count as a model",
         "dpengine/marginals/measurement.py",
         'update={"strategy": "direct"}) if self.by_tables else plan',

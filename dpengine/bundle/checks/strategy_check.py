@@ -30,7 +30,7 @@ _ALWAYS = {
 _OF_SUMS = " Coarser levels are sums of the finest ones."
 _NUMBER, _PART = "[0-9][0-9,]*", "[0-9][0-9.,]* %( of all rows)?"
 _WITH_NUMBERS = re.compile(
-    f"Direct: measuring all {_NUMBER} tables leaves noise of only about {_PART} in each[.]"
+    f"Direct: measuring all {_NUMBER} tables leaves noise of (only )?about {_PART} in each[.]"
     f"|Adaptive: measuring all {_NUMBER} tables would leave noise of about {_PART} in each[.]"
     f"|Adaptive: with about {_NUMBER} rows, noise would bury so many cells; so {re.escape(_MODEL_OF_ALL)}"
 )
