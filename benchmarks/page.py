@@ -126,7 +126,9 @@ def wide(browser: Browser, app: Served, folder: Path, *, pairs: int) -> None:
 
 def tried_out(page: Page) -> None:
     page.keyboard.press("ArrowRight")
-    under_way = page.locator(".st-key-consequence").get_by_text("is being tried out")
+    under_way = (
+        page.locator(".st-key-consequence").get_by_text("is being tried out").first
+    )  # a redraw may show it twice
     under_way.wait_for()
     under_way.wait_for(state="detached", timeout=120_000)
 

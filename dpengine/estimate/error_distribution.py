@@ -40,8 +40,7 @@ MAX_STEPS = 2000  # standard deviation of a sum, in lattice steps, beyond which 
 def least_squares(plan: Plan, allocations: Sequence[Allocation]) -> LeastSquares:
     """Return the estimator for marginals of `plan` measured with these `allocations`."""
     return LeastSquares(
-        {name: plan.column(name).size for each in allocations for name in each.columns}
-        | {name: plan.column(name).size for name in (plan.used if plan.resolution.levels else plan.released)},
+        plan.sizes | {name: plan.column(name).size for each in allocations for name in each.columns},
         tuple(allocation.columns for allocation in allocations),
         tuple(moments.variance(each.scale_in_units) / each.grain**2 for each in allocations),
     )

@@ -38,7 +38,7 @@ from dpengine.marginals.nested import NO_LEVELS
 from dpengine.marginals.pairwise import Pairwise, fit
 from dpengine.marginals.plan_levels import measures_levels
 from dpengine.marginals.plan_model import modelled
-from dpengine.marginals.sums import as_if_measured, column_as_measured, grand_total
+from dpengine.marginals.sums import as_if_measured, column_as_measured, grand_total, mean_total, total_of
 from dpengine.measure.strategy import resolved
 from dpengine.spec.categories.resolution import Resolution
 from dpengine.spec.domain import Amount
@@ -182,7 +182,7 @@ class ModelledEstimates:
         total, precision = grand_total(self._count_measurements)
         return total, 2 / precision
 
-    @property
+    @cached_property
     def _count_measurements(self) -> tuple[Measurement, ...]:
         return tuple(one for one in self.measured.marginals if not self.plan.has_amount(one.allocation.columns))
 
@@ -202,7 +202,7 @@ class ModelledEstimates:
         return expected, self._half_widths(table, expected, self._believed_error)
 
     def half_width(self, table: Columns) -> float:
-        return of_95_in_100(self.intervals(table)[1])
+        return self.as_measured(table).half_width(table) if len(table) < 2 else of_95_in_100(self.intervals(table)[1])
 
     def usual_half_width(self, table: Columns, expected: Floats) -> float:
         """Predict `half_width` from `expected` counts, if the model errs as in public tables of that many people."""
@@ -274,11 +274,15 @@ class ModelledEstimates:
     def as_measured(self, table: Columns) -> UnbiasedEstimates:
         """Return estimates of the total; or of a column and, from tables without it, of the total."""
         if table not in self._kept:
-            others = [one for one in self._count_measurements if not {*table} & {*one.allocation.columns}]
+            others = [known for one, known in self._totals if not {*table} & {*one.allocation.columns}]
             column = [self._columns[name] for name in table]
-            total = [as_if_measured((), *grand_total(others))] if others else []
+            total = [as_if_measured((), *mean_total(others))] if others else []
             self._kept[table] = UnbiasedEstimates(self.plan, (*total, *column))
         return self._kept[table]
+
+    @cached_property
+    def _totals(self) -> list[tuple[Measurement, tuple[float, float]]]:
+        return [(one, total_of(one)) for one in self._count_measurements]  # each column asks for all but its own
 
     @cached_property
     def _kept(self) -> dict[Columns, UnbiasedEstimates]:

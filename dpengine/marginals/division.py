@@ -31,7 +31,8 @@ def divided_by_cells(
     """
     roots = [root_of_cells(weight_within(plan, table, apart) * plan.cells(table)) for table in tables]
     total = sum(roots)
-    return [(plan.for_tables if epsilon is None else epsilon) * root / total for root in roots]
+    whole = plan.for_tables if epsilon is None else epsilon
+    return [whole * root / total for root in roots]
 
 
 def shares_of_amounts(plan: Plan) -> dict[Columns, Fraction]:

@@ -239,7 +239,7 @@ class _Pairs:
         return {name: k for k, name in enumerate(self.one)}
 
     def independent(self, pair: Pair) -> Floats:
-        return np.outer(self.one[pair[0]], self.one[pair[1]]) / self.total
+        return self.one[pair[0]][:, None] * self.one[pair[1]] / self.total
 
     def dependence(self, pair: Pair, table: Floats) -> float:
         return float(np.abs(table - self.independent(pair)).sum())
@@ -319,6 +319,8 @@ class _Pairs:
         """Compose the pair through each column that was measured with both; the strongest dependence comes first."""
         a, c = pair
         between = sorted(near[a].keys() & near[c].keys(), key=self.place.__getitem__)
+        if not between:  # as most pairs of a wide table
+            return []
         composed, independent = [(near[a][b] / self.one[b]) @ near[b][c] for b in between], self.independent(pair)
         return sorted(composed, key=lambda table: -np.add.reduce(np.abs(table - independent), axis=None))
 

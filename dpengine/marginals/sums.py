@@ -16,14 +16,25 @@ from dpengine.array_types import Columns, Floats
 from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.noise.moments import nearby
 
-__all__ = ["as_if_measured", "column_as_measured", "column_counts", "column_sums", "grand_total"]
+__all__ = [
+    "as_if_measured", "column_as_measured", "column_counts", "column_sums", "grand_total", "mean_total", "total_of",
+]  # fmt: skip
 
 
 def grand_total(measured: Sequence[Measurement]) -> tuple[float, float]:
     """Return the mean of the sums of all tables, and its precision."""
-    precisions = [1 / (one.values.size * float(one.allocation.scale) ** 2) for one in measured]
-    sums = (precision * float(one.values.sum()) for one, precision in zip(measured, precisions, strict=True))
-    return sum(sums) / sum(precisions), sum(precisions)
+    return mean_total([total_of(one) for one in measured])
+
+
+def total_of(one: Measurement) -> tuple[float, float]:
+    """Return the sum of a table, and its precision."""
+    return float(one.values.sum()), 1 / (one.values.size * float(one.allocation.scale) ** 2)
+
+
+def mean_total(known: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the mean of totals with these precisions, and its precision."""
+    precision = sum(each for _, each in known)
+    return sum(each * total for total, each in known) / precision, precision
 
 
 def column_sums(name: str, one: Measurement) -> tuple[Floats, float]:

@@ -208,6 +208,11 @@ class Plan(WithAmounts, WithTallies, WithParts, WithSummedLevels, Declared):
         """Names of the released columns that have cells: all except amounts."""
         return tuple(name for name in self.released if not isinstance(self._by_name[name], Amount))
 
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """The numbers of cells of the columns of a release; of the columns as declared if levels are used."""
+        return {name: self._by_name[name].size for name in (self.used if self.resolution.levels else self.released)}
+
     def column(self, name: str) -> Column:
         """Return the column of this name, or, such as `county@region`, of this name at a level. Raises KeyError."""
         return self._by_name[name]

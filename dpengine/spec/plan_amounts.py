@@ -79,12 +79,18 @@ class WithAmounts:
 
     def has_amount(self, table: Iterable[str]) -> bool:
         """Return whether one of the columns is an amount, whose cells share rows."""
-        return any(isinstance(self._plan.column(name), Amount) for name in table)
+        return not self._grains.keys().isdisjoint(table)
 
     def grain(self, table: Iterable[str]) -> int:
         """Return the number of units in a row of a table over columns and amounts: all counts are whole in these."""
-        columns = (self._plan.column(name) for name in table)
-        return math.prod(column.grain for column in columns if isinstance(column, Amount))
+        grains = self._grains
+        return math.prod(grains[name] for name in table if name in grains)
+
+    @cached_property
+    def _grains(self) -> dict[str, int]:
+        """The units in a row of each amount."""
+        amounts = (each.name for each in self._plan.columns if isinstance(each, Amount))
+        return {name: self.amount(name).grain for name in amounts}
 
     def amount(self, name: str) -> Amount:
         """Return the amount of this name."""

@@ -13,6 +13,7 @@ import pytest
 from dpengine import Plan, preview
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.bundle.read import ModelErrorEntry
+from dpengine.estimate import estimates as estimates_of
 from dpengine.estimate.estimates import Estimates, ModelledEstimates, derive_estimates
 from dpengine.estimate.model_intervals import believed_error, error_by_size, mean_errors, model_half_widths
 from dpengine.marginals.measurement import AUDIT_EDGES, Audit
@@ -237,3 +238,13 @@ def test_intervals_follow_from_the_stored_audit() -> None:
     for table in (("a",), ("d", "h")):
         np.testing.assert_array_equal(one.estimate(table), other.estimate(table))
         assert (other.half_width(table) > one.half_width(table)) == (len(table) > 1)
+
+
+def test_measurements_are_added_up_once_for_the_intervals_of_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    added, total_of = [], estimates_of.total_of
+    monkeypatch.setattr(estimates_of, "total_of", lambda one: added.append(one) or total_of(one))
+    estimates = released(plan_of(1000, "1"), people(1000))
+    assert isinstance(estimates, ModelledEstimates)
+    for name in "abcdefgh":
+        estimates.half_width((name,))
+    assert len(added) == len(estimates.measured.marginals), "and not for each column again"

@@ -336,6 +336,18 @@ def test_rings_of_many_tables_are_measured_or_get_a_model() -> None:
         assert decide(wide(40, tables=each)).plan.strategy == "adaptive"
 
 
+def test_what_tables_share_of_epsilon_is_worked_out_once_for_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, share = [], Plan.for_tables.fget
+    monkeypatch.setattr(Plan, "for_tables", property(lambda plan: asked.append(plan) or share(plan)))
+
+    def times(columns: int) -> int:
+        asked.clear()
+        decide(wide(columns, tables={"each": 2}))
+        return len(asked)
+
+    assert times(24) == times(12), "for four times as many tables"
+
+
 @pytest.mark.nightly
 def test_deciding_takes_work_in_proportion_to_the_tables() -> None:
     few, many = (wide(columns, tables={"each": 2}) for columns in (30, 60))

@@ -531,7 +531,7 @@ FAULTS = [
     Fault(
         "every table gets all of ε",
         "dpengine/marginals/division.py",
-        "[(plan.for_tables if epsilon is None else epsilon) * root / total for root in roots]",
+        "[whole * root / total for root in roots]",
         "[plan.epsilon for root in roots]",
         "tests/measure/test_strategy.py::test_shares_add_up_to_epsilon_exactly_and_cover_every_table",
     ),

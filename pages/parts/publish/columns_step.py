@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -239,29 +239,30 @@ def _leave_out(names: list[str]) -> None:
 
 def _sizes(tables: tuple[PublishedTable, ...]) -> None:
     """Show how many cells each table has, if that is known, and warn of too many."""
-    lines, total = [], 0
     sizes = sizes_of({name for table in tables for name in table.columns})
-    for each in tables:
-        table = each.columns
-        known = [size for name in table if (size := sizes[name]) is not None]
-        cells, complete = math.prod(known), len(known) == len(table)
-        total += cells if complete else 0
-        if cells > MAX_TABLE_CELLS:
-            text = _(
-                "**{cells} cells are too many** (at most {most}): take a column out, or use wider bins",
-                cells=number(cells),
-                most=number(MAX_TABLE_CELLS),
-            )
-        elif complete:
-            text = plural("{n} cell", "{n} cells", cells)
-        else:
-            text = _("size known after the next step")
-        lines.append(f"{plain_name(named(each))}: {text}")
-    if len(lines) > MAX_SHOWN:
-        lines = [*lines[:MAX_SHOWN], plural("… {n} more table", "… {n} more tables", len(lines) - MAX_SHOWN)]
-    if len(tables) > 1 and None not in sizes.values():
+    lines = [f"{plain_name(named(each))}: {_size(each, sizes)}" for each in tables[:MAX_SHOWN]]
+    if len(tables) > MAX_SHOWN:
+        lines.append(plural("… {n} more table", "… {n} more tables", len(tables) - MAX_SHOWN))
+    known = {name: size for name, size in sizes.items() if size is not None}
+    if len(tables) > 1 and len(known) == len(sizes):
+        total = sum(math.prod(known[name] for name in each.columns) for each in tables)
         lines.append(plural("all tables together: {n} cell", "all tables together: {n} cells", total))
     st.caption("  \n".join(lines))
+
+
+def _size(table: PublishedTable, sizes: Mapping[str, int | None]) -> str:
+    """Say how many cells a table has, as far as the `sizes` of its columns are known."""
+    known = [size for name in table.columns if (size := sizes[name]) is not None]
+    cells = math.prod(known)
+    if cells > MAX_TABLE_CELLS:
+        return _(
+            "**{cells} cells are too many** (at most {most}): take a column out, or use wider bins",
+            cells=number(cells),
+            most=number(MAX_TABLE_CELLS),
+        )
+    if len(known) == len(table.columns):
+        return plural("{n} cell", "{n} cells", cells)
+    return _("size known after the next step")
 
 
 def _load_plan() -> None:

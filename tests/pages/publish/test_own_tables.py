@@ -8,6 +8,7 @@ from itertools import combinations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.parts.publish import columns_step
 from pages.parts.visit.plan.plan_form import from_plan, to_plan
 from pages.parts.visit.plan.tables import published
 from tests.pages.visits import labelled, press, settled, texts, visit, visit_of
@@ -295,3 +296,13 @@ def test_a_survey_weight_is_told_to_be_left_out_of_counts_and_how_to_use_it(name
     page.get("file_uploader")[0].upload("t.csv", f"answer,{name}\nyes,1.25\nno,0.75\n".encode()).run()
     assert not page.exception
     assert ("If **" in texts(page) and "is a survey weight" in texts(page)) == told
+
+
+def test_only_the_sizes_that_are_shown_are_put_into_words(people: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    said, size = [], columns_step._size
+    monkeypatch.setattr(columns_step, "_size", lambda *given: said.append(given) or size(*given))
+    people.multiselect[0].set_value(["county", "sex", "age", "seen_on"]).run()
+    said.clear()
+    people.radio[0].set_value("pairs").run()
+    assert "… 2 more tables" in texts(people)
+    assert len(said) == columns_step.MAX_SHOWN

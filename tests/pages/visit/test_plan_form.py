@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from dpengine import Amount, Category, Number, Plan, PlanError
 from dpengine.spec import notation
 from dpengine.spec.categories.universe_text import read_rule
+from dpengine.spec.published_table import PublishedTable
 from pages.parts.visit.plan.column_entry import (
     TO_CONFIRM,
     cleaned,
@@ -271,3 +272,16 @@ def test_an_upper_bound_that_is_to_be_found_is_kept_with_its_share(text: str) ->
     assert plan_of_one(cleaned(stated), "pay").finds == (), "what a person states stands instead"
     found = column.with_high(column.low + 50)
     assert entry(found) == written, "what a release found is no entry"
+
+
+def test_tables_that_only_count_are_not_checked_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked, check = [], PublishedTable.__init__
+    monkeypatch.setattr(PublishedTable, "__init__", lambda table, **fields: checked.append(1) or check(table, **fields))
+    names = tuple(f"c{k}" for k in range(40))
+    declared = {name: {"name": name, "kind": "category"} for name in names}
+    declared["pay"] = {"name": "pay", "kind": "amount"}
+    assert len(published(Entries(chosen=names, declared=declared, layout="pairs"))) == 780 + 40
+    assert not checked, "the page does this at every click that changes the tables"
+    of_pay = published(Entries(chosen=(*names[:3], "pay"), declared=declared, layout="pairs"))
+    assert [table.mean for table in of_pay] == [("pay",)] * 6
+    assert len(checked) == len(of_pay)

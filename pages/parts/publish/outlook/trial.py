@@ -1,7 +1,8 @@
 """Trials of an adaptive plan on made-up people, in the background: its errors cannot be computed beforehand.
 
 During a trial, the results of the plan before stay on the screen, and the page says so. If the last trial was slow, the
-next one begins only after a pause: whoever moves ε step by step wants only the last step tried out.
+next one begins only after a pause: whoever moves ε step by step wants only the last step tried out. While a step is
+open, the pause is longer: whoever fills in a grid of columns takes longer from one cell to the next.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ T = TypeVar("T")
 KEPT = 8  # results that are kept, for the last values of ε: people move it back and forth
 LONG = 0.25  # seconds of a trial from which on the next one waits for a pause
 REST = 1.0  # seconds of such a pause
+REST_IN_STEP = 4.0  # the same while a step before ε is open
 
 
 def drawn(plan: Plan, table: Columns, *, afresh: bool) -> tuple[Plan, Result] | None:
@@ -66,14 +68,14 @@ def _result_of(plan: Plan, name: str, work: Callable[[Progress], T]) -> T | None
     """Return the result of `work` for the plan, or None while it is running."""
     before: Job[T] | None = visit().readings.get(name, ((), None))[1]
     long = before is not None and (not before.done or before.last_stage_took > LONG)
-    return background_read.glance(
-        name, partial(_after_pause, work) if long else work, None, question=question_of(plan), patient=not long
-    )
+    if long:
+        work = partial(_after_pause, work, REST_IN_STEP if visit().opened else REST)
+    return background_read.glance(name, work, None, question=question_of(plan), patient=not long)
 
 
-def _after_pause(work: Callable[[Progress], T], progress: Progress) -> T:
+def _after_pause(work: Callable[[Progress], T], rest: float, progress: Progress) -> T:
     """Do the work after a pause; if another plan comes in the meantime, the job is stopped during the pause."""
-    until = time.monotonic() + REST
+    until = time.monotonic() + rest
     while time.monotonic() < until:
         progress("resting")
         time.sleep(0.05)

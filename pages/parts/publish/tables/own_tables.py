@@ -242,7 +242,8 @@ def _ask_weights(entries: Entries, tables: list[PublishedTable]) -> list[Publish
 
 
 def _with_weights(tables: list[PublishedTable], weights: list[Decimal]) -> list[PublishedTable]:
-    return [table.model_copy(update={"weight": w.normalize()}) for table, w in zip(tables, weights, strict=True)]
+    return [table if table.weight == w else table.model_copy(update={"weight": w.normalize()})
+            for table, w in zip(tables, weights, strict=True)]  # fmt: skip
 
 
 def _offered(entries: Entries, names: list[str]) -> list[Measure]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -43,8 +43,9 @@ class Rows:
         boxes = [(key(f"own-{k}"), key(f"own-also-{k}")) for k in range(len(kept))]
         if not as_left:
             _show(kept, boxes)
+        drawn = st.session_state.to_dict()  # asked once: most boxes of hundreds of rows are not drawn
         picked = [
-            (_fitting(by, columns, fits[0]), _fitting(also, measures, fits[1]))
+            (_fitting(drawn, by, columns, fits[0]), _fitting(drawn, also, measures, fits[1]))
             for (by, also), (columns, measures) in zip(boxes, kept, strict=True)
         ]
         return Rows(picked, boxes)
@@ -69,11 +70,11 @@ class Rows:
         _show(left, self.boxes)
 
 
-def _fitting(box: str, before: list[Any], fits: Callable[[Any], bool]) -> list[Any]:
+def _fitting(drawn: Mapping[Any, Any], box: str, before: list[Any], fits: Callable[[Any], bool]) -> list[Any]:
     """Return what is picked in a box and fits; for a box that Streamlit has forgotten, what was picked `before`."""
-    picked = st.session_state.get(box, before)
+    picked = drawn.get(box, before)
     fitting = [each for each in picked if fits(each)]
-    if box in st.session_state and fitting != picked:
+    if box in drawn and fitting != picked:
         st.session_state[box] = fitting
     return fitting
 

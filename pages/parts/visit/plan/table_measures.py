@@ -37,6 +37,7 @@ OF_TWO = {
 }
 RANGES: Measure = ("ranges",)  # about the table's own columns, without an amount
 PERSONS: Measure = ("persons",)  # counted instead of rows
+COUNTS_ONLY = PublishedTable(columns=())
 PARTS = {"median": ("0.5",), "quartiles": ("0.25", "0.5", "0.75")}
 
 
@@ -49,6 +50,8 @@ def table_of(columns: tuple[str, ...], measures: Iterable[Measure], weight: Deci
     by_measure: dict[str, list[tuple[str, ...]]] = {}
     for what, *of in measures:
         by_measure.setdefault(what, []).append(tuple(of))
+    if not by_measure and weight == 1:  # as nearly all of many tables: to check each would take most of a run
+        return COUNTS_ONLY.model_copy(update={"columns": columns})
     mean, total, deviation = (
         tuple(name for (name,) in by_measure.pop(kind, [])) for kind in ("mean", "sum", "standard_deviation")
     )
@@ -87,7 +90,7 @@ def measures_of(table: PublishedTable) -> list[Measure]:
 
 def joined(columns: tuple[str, ...], tables: Iterable[PublishedTable]) -> PublishedTable:
     """Return the table of these columns that publishes all that the given tables publish of amounts."""
-    measures = dict.fromkeys(measure for table in tables for measure in measures_of(table))
+    measures = dict.fromkeys(measure for table in tables if table.amounts for measure in measures_of(table))
     return table_of(columns, [measure for measure in measures if measure not in (RANGES, PERSONS)])
 
 

@@ -106,6 +106,8 @@ def _with_measures(entries: Entries, table: tuple[str, ...], amounts: Sequence[s
     own = entries.layout == "own"
     inner = [(what, name) for name in (table if own else amounts) if name in amounts for what in entries.of_amounts]
     more = [table for table in entries.more if own and {*table.columns} == {*columns}]
+    if not inner and not more:
+        return table_of(columns, [])
     requested = dict.fromkeys([*(each for table in more for each in measures_of(table)), *inner])
     weight = max((table.weight for table in more), default=Decimal(1))
     left_out = () if is_ordered(entries, columns) else (RANGES,)
@@ -189,11 +191,14 @@ def _margins(entries: Entries, tables: Sequence[PublishedTable]) -> list[Publish
     [True, True]
     """
     summable = [table for table in tables if table.cells_per_person == 1]
-    within = dict.fromkeys(name for table in summable for name in table.columns)
-    order = sorted(within, key=lambda name: entries.chosen.index(declared_name(entries, name)))
+    within: dict[str, list[PublishedTable]] = {}
+    for table in summable:
+        for name in table.columns:
+            within.setdefault(name, []).append(table)
+    place = {name: k for k, name in enumerate(entries.chosen)}
     found = []
-    for name in order:
-        wider = [table for table in summable if name in table.columns]
+    for name in sorted(within, key=lambda name: place[declared_name(entries, name)]):
+        wider = within[name]
         margin = joined((name,), wider)
         persons = _person_fields(wider) if all(table.distinct for table in wider) else {}
         found.append(margin.model_copy(update=persons))

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.results.mock_table import listed_cells
 from pages.parts.publish.outlook import trial
-from tests.pages.visits import labelled, ledger, press, settled, texts, visit, visit_of
+from tests.pages.visits import labelled, ledger, press, settled, texts, visit, visit_of, whole
 
 
 @pytest.fixture
@@ -75,6 +75,24 @@ def test_only_the_last_of_several_moves_is_simulated(adaptive: AppTest, monkeypa
         adaptive.run()
     assert "At ε = 0.8 readers get" in texts(settled(adaptive).run())
     assert [float(call.args[0].epsilon) for call in drawn.call_args_list] == [0.8]
+
+
+def test_what_is_typed_into_an_open_step_is_tried_out_after_a_longer_pause(
+    adaptive: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = Mock(wraps=trial.preview_table)
+    monkeypatch.setattr(trial, "preview_table", drawn)
+    monkeypatch.setattr(trial, "LONG", 0.0)
+    monkeypatch.setattr(trial, "REST", 0.0)
+    monkeypatch.setattr(trial, "REST_IN_STEP", 60.0)
+    visit_of(adaptive).open_step("domain")
+    for rows in (2_000, 3_000):
+        visit_of(adaptive).change(rows_about=rows)
+        whole(adaptive.run())
+    monkeypatch.setattr(trial, "REST_IN_STEP", 0.0)
+    visit_of(adaptive).change(rows_about=4_000)
+    settled(adaptive.run())
+    assert [call.args[0].rows_about for call in drawn.call_args_list] == [4_000], "none of those before"
 
 
 @pytest.mark.nightly
