@@ -14,7 +14,7 @@ import pytest
 
 from dpengine import Ledger, Plan, release, verify
 from dpengine.array_types import Columns, Ints
-from dpengine.marginals.measurement import DISCRETE_LAPLACE, GRAIN, TABLES_OR_MODEL, Measurements
+from dpengine.marginals.measurement import DISCRETE_LAPLACE, GRAIN, TABLES_OR_MODEL, Choice, Measurements
 from dpengine.measure.allocation import allocate_directly, needs_a_model
 from dpengine.measure.strategy import decide
 from dpengine.measure.tables_or_model import MOVED_BY_ROW, TablesOrModel, net_gain
@@ -203,3 +203,46 @@ def test_cells_that_are_found_have_their_share_of_epsilon_beside_the_question() 
     assert done.plan.strategy == "direct"
     assert done.measured.cost == done.plan.epsilon
     verify(io.BytesIO(done.bundle))
+
+
+def answered(joint: Ints, *, rows: int, output: int = 0) -> tuple[int, Fraction, bool, Choice]:
+    """Ask about exact counts, of which the noisy number is given; return the exact one, its scale, and the answer."""
+    question, drawn = TablesOrModel.of(plan()), list[tuple[int, Fraction]]()
+    assert question is not None
+    counts = {table: joint.sum(axis=tuple({*range(4)} - {*map("abcd".index, table)})) for table in question.marginals}
+
+    def noisy(exact: Ints, scale: Fraction) -> Ints:
+        drawn.append((int(exact), scale))
+        return np.array(output)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpengine.measure.tables_or_model.perturb", noisy)
+        answer, choice = question.ask(counts, rows)
+    return *drawn[0], answer, choice
+
+
+EVEN = np.full([SIZE] * 4, 3)
+TABLES = {
+    "nobody": 0 * EVEN,
+    "all alike": EVEN,
+    "very many": 10_000 * EVEN,
+    "one cell": np.pad([[[[7]]]], (0, SIZE - 1)),
+}
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("name", TABLES)
+def test_a_person_moves_what_is_asked_by_no_more_than_its_noise_allows(name: str, rows: int) -> None:
+    """The cells that noise would bury are those of the plan, too, and not of the largest counts."""
+    more = TABLES[name].copy()
+    more[0, 0, 0, 0] += rows
+    (here, scale, _, choice), (there, _, _, _) = (answered(joint, rows=rows) for joint in (TABLES[name], more))
+    assert scale == choice.sensitivity / choice.epsilon
+    assert abs(here - there) <= scale * choice.epsilon
+
+
+@pytest.mark.parametrize("of_scale", [Fraction(1, 2), Fraction(3, 2), 1_000])
+def test_the_noisy_number_alone_decides_whatever_the_rows(of_scale: Fraction) -> None:
+    _, scale, _, _ = answered(EVEN, rows=1)
+    answers = {answered(joint, rows=1, output=int(of_scale * scale))[2] for joint in TABLES.values()}
+    assert answers == {of_scale > 1}

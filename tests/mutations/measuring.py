@@ -187,6 +187,27 @@ FAULTS = [
         OF_QUESTION + "::test_no_row_moves_the_number_of_several_tables_by_more_than_is_paid_for",
     ),
     Fault(
+        "the answer whether tables are measured has half of the noise that it is charged for",
+        QUESTION,
+        "scale = sensitivity / self.epsilon",
+        "scale = sensitivity / self.epsilon / 2",
+        OF_QUESTION + "::test_a_person_moves_what_is_asked_by_no_more_than_its_noise_allows",
+    ),
+    Fault(
+        "what noise would bury in tables is judged by their largest count",
+        QUESTION,
+        "[max(1, round(float(each.scale))) for each in self.measured]",
+        "[max(1, int(counts[each.columns].max()) // 2) for each in self.measured]",
+        OF_QUESTION + "::test_a_person_moves_what_is_asked_by_no_more_than_its_noise_allows",
+    ),
+    Fault(
+        "tables are measured if the noisy number is a part of the exact number of rows",
+        QUESTION,
+        "> scale, choice",
+        "> GRAIN * len(self.tables) * int(exact[0].sum()) // 20, choice",
+        OF_QUESTION + "::test_the_noisy_number_alone_decides_whatever_the_rows",
+    ),
+    Fault(
         "tables that were measured count as a model",
         "dpengine/marginals/measurement.py",
         'update={"strategy": "direct"}) if self.by_tables else plan',
