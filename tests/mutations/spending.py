@@ -39,6 +39,27 @@ FAULTS = [
         OF_LEDGER + "::test_ten_tenths_are_one_exactly",
     ),
     Fault(
+        "what is charged is stored as a fraction of few digits",
+        "dpengine/accounting/ledger.py",
+        '"epsilon": ratio_text(read_amount(charge.epsilon, "ε"))',
+        '"epsilon": ratio_text(read_amount(charge.epsilon, "ε").limit_denominator(1000))',
+        OF_LEDGER + "::test_however_small_amounts_are_they_add_up_exactly",
+    ),
+    Fault(
+        "names that share data share a budget, but not what one of them has spent on other data",
+        BOOK,
+        "spellings |= {same_name(row.dataset) for row in linked}",
+        "pass",
+        OF_LEDGER + "::test_pools_join_through_a_chain_of_names_and_data_and_the_smallest_cap_binds",
+    ),
+    Fault(
+        "data that a name has spent on before is not looked for under other names",
+        BOOK,
+        "prints |= {row.fingerprint for row in linked}",
+        "pass",
+        OF_LEDGER + "::test_the_same_data_under_another_name_shares_the_budget",
+    ),
+    Fault(
         "of the caps of names that share data the largest binds",
         BOOK,
         "return min((cap for name, cap",
