@@ -53,6 +53,13 @@ FAULTS = [
         OF_LEDGER + "::test_pools_join_through_a_chain_of_names_and_data_and_the_smallest_cap_binds",
     ),
     Fault(
+        "a near copy is looked for up to the first table that it does not resemble",
+        "dpengine/accounting/recognition.py",
+        "if overlap is None:\n            continue",
+        "if overlap is None:\n            break",
+        "tests/test_near_copies.py::test_a_near_copy_is_found_behind_tables_of_other_people",
+    ),
+    Fault(
         "data that a name has spent on before is not looked for under other names",
         BOOK,
         "prints |= {row.fingerprint for row in linked}",
