@@ -75,13 +75,16 @@ class Wrong(Exception):
 
 
 def text(case: bytes) -> None:
-    """Read a text table; the first byte gives the encoding, the delimiter, and whether it is packed."""
+    """Read a text table; the first byte gives its encoding and delimiter, and if it is packed or numbers its names."""
     how, content = case[0], case[1:]
     with tempfile.TemporaryDirectory() as folder:
         (path := Path(folder, "table.csv")).write_bytes(content)
         (place := Path(folder, "place")).mkdir()
         how_read = how >= 192, ENCODINGS[how % 8], DELIMITERS[how // 8 % 8]
-        found = untrusted.text_table(str(path), str(place), *how_read, in_full=True, skip=0, names_given=True, last=0)
+        found = untrusted.text_table(
+            str(path), str(place), *how_read, in_full=True, skip=0, names_given=True, last=0,
+            number_names=64 <= how < 128,
+        )  # fmt: skip
         if found["rows"] > MAX_COMPARED:
             return
         rows, read, marks = Path(found["place"]), len(found["names"]), (found["delimiter"], found["quote"])
@@ -98,9 +101,12 @@ def text(case: bytes) -> None:
 def workbook(case: bytes) -> None:
     """Read a workbook; the first byte gives the part that the rest of the case replaces, and how it is read."""
     with tempfile.TemporaryDirectory() as folder:
-        path, skip = written(case, Path(folder)), case[0] // len(parts_of_workbooks()) % 2
+        path, how = written(case, Path(folder)), case[0] // len(parts_of_workbooks())
+        skip, numbered = how % 2, how // 2 % 2 > 0
         try:
-            found = untrusted.workbook(str(path), folder, path.suffix, None, skip, True, last=skip)
+            found = untrusted.workbook(
+                str(path), folder, path.suffix, None, skip, True, last=skip, number_names=numbered
+            )
         except BaseException as error:
             if type(error).__name__ == "PanicException":
                 return

@@ -90,6 +90,14 @@ def test_a_near_copy_under_a_fresh_name_shares_the_budget(ledger: dpe.Ledger, ta
     assert recognised.overlap > 0.85
 
 
+def test_a_near_copy_is_found_behind_tables_of_other_people() -> None:
+    ledger = dpe.Ledger.in_memory()
+    for dataset, rows in [("elsewhere", people(2)), ("clinic", CLINIC), ("later", people(3))]:
+        dpe.release(rows, plan_of(dataset), ledger)
+    dpe.release(CLINIC.iloc[1:], plan_of("fresh name"), ledger)
+    assert ledger.spent("fresh name") == Fraction(2, 10)
+
+
 def test_a_renamed_used_column_and_another_plan_share_it_too(ledger: dpe.Ledger) -> None:
     dpe.release(CLINIC.rename(columns={"age": "years"}), plan_of("fresh", age="years"), ledger)
     dpe.release(CLINIC.drop(columns="age"), plan_of("other plan", tables=[["smokes"]]), ledger)

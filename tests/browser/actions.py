@@ -28,7 +28,9 @@ BUY = re.compile("Publish once|Show it again|Send for approval")  # the table an
 Draw = Callable[[int], int]
 CANARY = "ZZ_CANARY_7f3a"
 STILL = "[data-test-script-state='notRunning'][data-test-connection-state='CONNECTED']"
-DRAWN = "() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))"
+FRAMELESS = 10_000  # milliseconds after which a frame is not waited for: a new size or theme may bring none at all
+DRAWN = f"""() => new Promise(drawn => {{
+  requestAnimationFrame(() => requestAnimationFrame(drawn)); setTimeout(drawn, {FRAMELESS}); }})"""
 
 _awaited: WeakKeyDictionary[Page, bool] = WeakKeyDictionary()  # whether a page waits for a run to begin
 

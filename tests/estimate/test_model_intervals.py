@@ -248,3 +248,37 @@ def test_measurements_are_added_up_once_for_the_intervals_of_all_columns(monkeyp
     for name in "abcdefgh":
         estimates.half_width((name,))
     assert len(added) == len(estimates.measured.marginals), "and not for each column again"
+
+
+def test_the_total_beside_a_model_varies_by_the_noise_of_all_that_adds_up_to_it() -> None:
+    estimates = released(plan_of(1_600, "1"), people(1_600))
+    assert isinstance(estimates, ModelledEstimates)
+    known = estimates.measured.marginals
+    variances = [2 * float(one.allocation.scale) ** 2 * one.values.size for one in known]  # of large scales
+    assert estimates.total[1] == pytest.approx(1 / sum(1 / each for each in variances))
+
+
+def test_intervals_of_a_model_follow_the_epsilon_of_a_row_in_the_tables() -> None:
+    """So they are the same for two rows a person at twice the ε, and where a tenth of ε has found the cells."""
+    estimates = released(plan_of(1_600, "1"), people(1_600))
+    assert isinstance(estimates, ModelledEstimates)
+    given = plan_of(1_600, "2").to_dict()
+    of_two = Plan(**given | {"unit": {"id": "who", "rows": 2}})
+    size = SIZES[-1]
+    *others, last = given["columns"]
+    found = {
+        "name": last["name"],
+        "kind": "number",
+        "low": 0,
+        "high": size,
+        "step": 1,
+        "bins": {"count": size, "share": "1/10"},
+    }
+    asked = Plan(**given | {"columns": [*others, found], "epsilon": "10/9"})
+    with_cells = asked.with_columns({last["name"]: asked.column(last["name"]).with_edges(tuple(range(size + 1)))})
+    pair = ("g", "h")
+    expected = estimates.estimate(pair)
+    for plan in (of_two, with_cells):
+        other = replace(estimates, plan=plan)
+        assert other.half_width(pair) == estimates.half_width(pair)
+        assert other.usual_half_width(pair, expected) == estimates.usual_half_width(pair, expected)

@@ -14,7 +14,7 @@ import pytest
 
 from dpengine import Ledger, Plan, release, verify
 from dpengine.array_types import Columns, Ints
-from dpengine.marginals.measurement import DISCRETE_LAPLACE, GRAIN, TABLES_OR_MODEL, Measurements
+from dpengine.marginals.measurement import DISCRETE_LAPLACE, GRAIN, TABLES_OR_MODEL, Choice, Measurements
 from dpengine.measure.allocation import allocate_directly, needs_a_model
 from dpengine.measure.strategy import decide
 from dpengine.measure.tables_or_model import MOVED_BY_ROW, TablesOrModel, net_gain
@@ -39,10 +39,11 @@ def plan(*, size: int = SIZE, names: str = "abcd", **changes: Any) -> Plan:
 
 
 def rows(*, related: bool, size: int = SIZE, columns: str = "abcd", people: int = ROWS) -> pd.DataFrame:
-    """Columns that are independent; or any two of them are, and these decide the others, so that cells are few."""
-    chance = np.random.default_rng(7)
-    free = chance.integers(0, size, (len(columns), people))
+    """All values beside all others, equally often; or any two are, and decide the others, so that cells are few."""
+    all_cells = np.indices([size] * len(columns)).reshape(len(columns), -1)
+    free = all_cells.take(np.arange(people) % all_cells.shape[1], axis=1)
     if related:
+        free = np.random.default_rng(7).integers(0, size, (len(columns), people))
         free = np.array([(free[0] + k * free[1]) % size for k in range(len(columns))])
     return pd.DataFrame(dict(zip(columns, free.astype(str), strict=True)))
 
@@ -129,8 +130,9 @@ def test_tables_are_measured_where_three_columns_decide_each_other(unit: int) ->
 
 
 def test_a_model_is_fitted_where_columns_are_independent() -> None:
-    asked = plan()
-    found = measured(rows(related=False), asked)
+    """The answer would be another one in fewer than one of a thousand million runs."""
+    asked = plan(size=9, rows_about=9**4)
+    found = measured(rows(related=False, size=9, people=9**4), asked)
     assert found.choices[0].what == TABLES_OR_MODEL
     assert not found.by_tables
     assert found.audit is not None
@@ -153,12 +155,19 @@ def test_tables_that_agree_only_through_their_pairs_are_asked_about_too() -> Non
     ids=["four", "some of four, three and two"],
 )
 def test_tables_of_four_columns_are_asked_about_also_beside_smaller_ones(tables: Any) -> None:
-    asked = plan(size=5, names="abcde", tables=tables, rows_about=20_000)
-    for related in (True, False):
-        found = measured(rows(related=related, size=5, columns="abcde", people=20_000), asked)
-        assert found.choices[0].what == TABLES_OR_MODEL
-        assert found.by_tables == related
-        assert found.cost == asked.epsilon
+    asked = plan(size=6, names="abcde", tables=tables, rows_about=6**5)
+    found = measured(rows(related=True, size=6, columns="abcde", people=6**5), asked)
+    assert found.choices[0].what == TABLES_OR_MODEL
+    assert found.by_tables
+    assert found.cost == asked.epsilon
+
+
+def test_a_model_is_fitted_to_tables_of_four_columns_that_are_independent() -> None:
+    asked = plan(size=6, names="abcde", tables={"each": 4}, rows_about=6**5)
+    found = measured(rows(related=False, size=6, columns="abcde", people=6**5), asked)
+    assert found.choices[0].what == TABLES_OR_MODEL
+    assert not found.by_tables
+    assert found.cost == asked.epsilon
 
 
 def test_the_answer_is_noisy() -> None:
@@ -234,3 +243,46 @@ def test_cells_that_are_found_have_their_share_of_epsilon_beside_the_question() 
     assert done.plan.strategy == "direct"
     assert done.measured.cost == done.plan.epsilon
     verify(io.BytesIO(done.bundle))
+
+
+def answered(joint: Ints, *, rows: int, output: int = 0) -> tuple[int, Fraction, bool, Choice]:
+    """Ask about exact counts, of which the noisy number is given; return the exact one, its scale, and the answer."""
+    question, drawn = TablesOrModel.of(plan()), list[tuple[int, Fraction]]()
+    assert question is not None
+    counts = {table: joint.sum(axis=tuple({*range(4)} - {*map("abcd".index, table)})) for table in question.marginals}
+
+    def noisy(exact: Ints, scale: Fraction) -> Ints:
+        drawn.append((int(exact), scale))
+        return np.array(output)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpengine.measure.tables_or_model.perturb", noisy)
+        answer, choice = question.ask(counts, rows)
+    return *drawn[0], answer, choice
+
+
+EVEN = np.full([SIZE] * 4, 3)
+TABLES = {
+    "nobody": 0 * EVEN,
+    "all alike": EVEN,
+    "very many": 10_000 * EVEN,
+    "one cell": np.pad([[[[7]]]], (0, SIZE - 1)),
+}
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("name", TABLES)
+def test_a_person_moves_what_is_asked_by_no_more_than_its_noise_allows(name: str, rows: int) -> None:
+    """The cells that noise would bury are those of the plan, too, and not of the largest counts."""
+    more = TABLES[name].copy()
+    more[0, 0, 0, 0] += rows
+    (here, scale, _, choice), (there, _, _, _) = (answered(joint, rows=rows) for joint in (TABLES[name], more))
+    assert scale == choice.sensitivity / choice.epsilon
+    assert abs(here - there) <= scale * choice.epsilon
+
+
+@pytest.mark.parametrize("of_scale", [Fraction(1, 2), Fraction(3, 2), 1_000])
+def test_the_noisy_number_alone_decides_whatever_the_rows(of_scale: Fraction) -> None:
+    _, scale, _, _ = answered(EVEN, rows=1)
+    answers = {answered(joint, rows=1, output=int(of_scale * scale))[2] for joint in TABLES.values()}
+    assert answers == {of_scale > 1}

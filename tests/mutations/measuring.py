@@ -24,6 +24,8 @@ OF_QUESTIONS = BY_REPLAY + "::test_answers_on_how_uneven_boxes_are_cost_what_the
 WHOLE_REPLAY = "tests/test_replay.py"
 OF_ADAPTIVE = "tests/measure/test_adaptive.py"
 OF_QUESTION = "tests/measure/test_tables_or_model.py"
+OF_INTERVALS = "tests/estimate/test_model_intervals.py"
+ESTIMATES = "dpengine/estimate/estimates.py"
 OF_PAIRS = "tests/measure/test_pair_selection.py"
 OF_PERTURB = "tests/noise/test_perturb.py"
 OF_LAPLACE = "tests/noise/test_laplace.py"
@@ -192,6 +194,48 @@ FAULTS = [
         "off += max((of_three[three] for three in threes), default=0)",
         "off += sum(of_three[three] for three in threes)",
         OF_QUESTION + "::test_no_row_moves_the_number_by_more_than_is_paid_for",
+    ),
+    Fault(
+        "the answer whether tables are measured has half of the noise that it is charged for",
+        QUESTION,
+        "scale = sensitivity / self.epsilon",
+        "scale = sensitivity / self.epsilon / 2",
+        OF_QUESTION + "::test_a_person_moves_what_is_asked_by_no_more_than_its_noise_allows",
+    ),
+    Fault(
+        "what noise would bury in tables is judged by their largest count",
+        QUESTION,
+        "[max(1, round(float(each.scale))) for each in self.measured]",
+        "[max(1, int(counts[each.columns].max()) // 2) for each in self.measured]",
+        OF_QUESTION + "::test_a_person_moves_what_is_asked_by_no_more_than_its_noise_allows",
+    ),
+    Fault(
+        "tables are measured if the noisy number is a part of the exact number of rows",
+        QUESTION,
+        "> scale, choice",
+        "> GRAIN * len(self.tables) * int(exact[0].sum()) // 20, choice",
+        OF_QUESTION + "::test_the_noisy_number_alone_decides_whatever_the_rows",
+    ),
+    Fault(
+        "the total beside a model varies half as much as its noise",
+        ESTIMATES,
+        "return total, 2 / precision",
+        "return total, 1 / precision",
+        OF_INTERVALS + "::test_the_total_beside_a_model_varies_by_the_noise_of_all_that_adds_up_to_it",
+    ),
+    Fault(
+        "intervals of a model are those of all of epsilon where cells were found",
+        ESTIMATES,
+        "return float(self.plan.for_tables) / self.plan.unit.rows",
+        "return float(self.plan.epsilon) / self.plan.unit.rows",
+        OF_INTERVALS + "::test_intervals_of_a_model_follow_the_epsilon_of_a_row_in_the_tables",
+    ),
+    Fault(
+        "intervals of a model are those of one row a person",
+        ESTIMATES,
+        "return float(self.plan.for_tables) / self.plan.unit.rows",
+        "return float(self.plan.for_tables)",
+        OF_INTERVALS + "::test_intervals_of_a_model_follow_the_epsilon_of_a_row_in_the_tables",
     ),
     Fault(
         "tables that were measured count as a model",
