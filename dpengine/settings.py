@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from platformdirs import user_config_path
+from platformdirs import user_config_path, user_data_path
 from pydantic import Field, PositiveInt, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
@@ -25,7 +25,16 @@ from pydantic_settings import (
 
 from dpengine.errors import Fault, SettingsError
 
-__all__ = ["FILE", "Settings", "check_temporary_folder", "file_of_settings", "origin", "settings", "variable"]
+__all__ = [
+    "FILE",
+    "Settings",
+    "check_temporary_folder",
+    "file_of_settings",
+    "origin",
+    "own_ledger",
+    "settings",
+    "variable",
+]
 
 PREFIX = "PRIVATE_RELEASE_"
 FILE = PREFIX + "SETTINGS"
@@ -78,6 +87,11 @@ def settings() -> Settings:
 def file_of_settings() -> Path:
     """Return the path of the settings file, which need not exist."""
     return Path(os.environ.get(FILE) or user_config_path("private-release") / "settings.toml").absolute()
+
+
+def own_ledger() -> Path:
+    """Return the file of this account's own ledger, which is used if no other one is named; it need not exist."""
+    return user_data_path("private-release") / "ledger.db"
 
 
 def variable(setting: str) -> str:

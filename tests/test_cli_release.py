@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pandas as pd
 import pytest
 
@@ -349,3 +350,17 @@ def test_publishing_again_says_that_nothing_was_charged(job: tuple[str, str, str
         "clinic-2026: nothing was spent, since the same tables of the same data were published" in run(*command).stdout
     )
     assert json.loads(run(*command, "--json").stdout)["charged"] == "0"
+
+
+def test_a_table_of_a_database_is_named_as_the_message_says(job: tuple[str, str, str], tmp_path: Path) -> None:
+    url, plan, table = job
+    with duckdb.connect(str(tmp_path / "c.duckdb")) as database:
+        database.execute(
+            f"CREATE TABLE people AS SELECT * FROM read_csv('{table}'); CREATE TABLE other AS SELECT 1 AS x"
+        )
+    command = ["release", plan, tmp_path / "c.duckdb", "-o", tmp_path / "r.zip", "--ledger", url]
+    refused = run(*command)
+    assert refused.exit_code == 2
+    assert "on the command line with --table; it has: other, people" in refused.stderr
+    assert run(*command, "--table", "people").exit_code == 0
+    verify(tmp_path / "r.zip")

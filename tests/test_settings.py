@@ -159,6 +159,24 @@ def test_the_command_shows_what_applies_and_hides_passwords(file: Path) -> None:
     assert "geheim" not in done.output + repr(settings()) + "".join(lines)
 
 
+def test_the_command_says_where_an_account_keeps_its_ledger(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.write_text("")
+    monkeypatch.setenv("XDG_DATA_HOME", str(file.parent / "data"))
+    assert f"ledger = sqlite:///{file.parent / 'data/private-release/ledger.db'}   (default)" in run("settings").stdout
+    assert not (file.parent / "data").exists()
+
+
+def test_an_account_without_a_folder_for_its_ledger_is_told_to_name_another(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.write_text("")
+    (file.parent / "no_folder").write_text("")
+    monkeypatch.setenv("XDG_DATA_HOME", str(file.parent / "no_folder"))
+    done = run("ledger")
+    assert done.exit_code == 2, done.exception
+    assert "set PRIVATE_RELEASE_LEDGER to another place" in done.stderr
+
+
 def test_the_guide_lists_every_setting_as_the_model_says() -> None:
     guide = (ROOT / "docs" / "pipelines.md").read_text(encoding="utf-8")
     model = [

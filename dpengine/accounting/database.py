@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from platformdirs import user_data_path
 from sqlalchemy.pool import NullPool
 
-from dpengine.errors import LedgerBusyError, LedgerError
+from dpengine.errors import Fault, LedgerBusyError, LedgerError
 from dpengine.translation.catalogue import _, mark
 
 __all__ = ["Store", "address_of", "locked", "new_file", "open_copy", "plain_errors", "public_address"]
@@ -148,8 +147,17 @@ def address_of(url: str | None, *, lasting: bool = False) -> sa.URL:
     """
     text = url or _set_address()
     if not text:
-        path = user_data_path("private-release") / "ledger.db"
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        from dpengine.settings import own_ledger
+
+        path = own_ledger()
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:  # an account without a home, or with one that it may not write
+            advice = _(
+                "The folder of this account's ledger cannot be made; "
+                "set PRIVATE_RELEASE_LEDGER to another place, such as sqlite:////srv/ledger.db"
+            )
+            raise LedgerError(Fault((str(path.parent),), advice)) from None
         return sa.URL.create("sqlite", database=str(path))
     try:
         address = sa.make_url(text)

@@ -157,6 +157,10 @@ def _is_temporary(address: str) -> bool:
     return temporary and not settings().state
 
 
+def folder_of_notes() -> Path:
+    """Return the folder of notes of what was seen of ledgers: that of the settings, otherwise the account's own."""
+    return Path(settings().state or user_state_path("private-release")).absolute()
+
+
 def _path(address: str) -> Path:
-    folder = settings().state or user_state_path("private-release")
-    return Path(folder).absolute() / "ledgers" / f"{hashlib.sha256(address.encode()).hexdigest()[:32]}.json"
+    return folder_of_notes() / "ledgers" / f"{hashlib.sha256(address.encode()).hexdigest()[:32]}.json"

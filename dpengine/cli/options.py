@@ -80,6 +80,7 @@ READING = (
     click.option("--encoding", help="Text encoding, if it is not UTF-8."),
     click.option("--delimiter", help="Separator of cells, if the header does not show it."),
     click.option("--sheet", help="Sheet of a workbook, if it is not the first one."),
+    click.option("--table", "of_database", metavar="NAME", help="Table of a DuckDB database, if it holds several."),
     click.option(
         "--skip-rows", type=click.IntRange(0), default=0, help="Rows above the one with the names, such as a title."
     ),
@@ -113,7 +114,8 @@ def reading_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def collected(*arguments: Any, no_names: bool, **options: Any) -> None:
-        reading = {"names_given": not no_names} | {name: options.pop(name) for name in OF_FILE}
+        reading = {"names_given": not no_names, "table": options.pop("of_database")}
+        reading |= {name: options.pop(name) for name in OF_FILE}
         command(*arguments, reading=reading, **options)
 
     for add in reversed(READING):

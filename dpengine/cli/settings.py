@@ -19,10 +19,12 @@ def settings(as_json: bool) -> None:
 
     An environment variable overrides the settings file, and an option of a command overrides both.
     """
-    from dpengine.settings import Settings, file_of_settings, origin, variable
+    from dpengine.accounting.witness import folder_of_notes
+    from dpengine.settings import Settings, file_of_settings, origin, own_ledger, variable
     from dpengine.settings import settings as read
 
     current, place = read(), file_of_settings()
+    account = {"ledger": f"sqlite:///{own_ledger()}", "state": str(folder_of_notes())}  # where its own ones are
     rows = []
     for name, field in Settings.model_fields.items():
         value = getattr(current, name)
@@ -30,7 +32,8 @@ def settings(as_json: bool) -> None:
             value = shown_address(value.get_secret_value())
         value = value if value is None or isinstance(value, bool | int) else str(value)
         rows.append({"setting": name, "value": value, "from": origin(name), "variable": variable(name),
-                     "about": field.description, "default": field.title or field.default})  # fmt: skip
+                     "about": field.description,
+                     "default": account.get(name, field.title or field.default)})  # fmt: skip
     if as_json:
         click.echo(json.dumps({"file": str(place), "file_exists": place.exists(), "settings": rows}))
         return

@@ -9,6 +9,7 @@ An installed package adds a kind of file by an entry point of the group ``privat
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from glob import has_magic
@@ -197,11 +198,12 @@ def _parts(source: object) -> list[parquet.Part]:
     path = Path(source)
     if path.is_file():
         return [(path, ())]
+    # The password of an address must not be repeated. It may hold signs of a pattern; as a path it has one slash.
+    if not path.is_dir() and re.match(r"[A-Za-z][\w+.-]+:/", str(source)):
+        raise TableError(_("this is an address, not a path; a table of a database is opened in Python, as {example}",
+                           example="open_table(ibis.connect(address).table(name))"))  # fmt: skip
     if path.is_dir() or has_magic(str(source)):
         return parquet.find_parts(source)
-    if "://" in str(source):  # its password must not be repeated
-        raise TableError(_("this is an address, not a path; a table of a database is given by Ibis, such as {example}",
-                           example="ibis.connect(address).table(name)"))  # fmt: skip
     raise TableError(_("there is no file {name!r}", name=path.name))
 
 

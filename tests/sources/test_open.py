@@ -7,6 +7,7 @@ import gzip
 import os
 import tempfile
 from decimal import Decimal
+from pathlib import Path
 
 import duckdb
 import pandas as pd
@@ -421,9 +422,10 @@ def test_one_column_is_no_table(column):
         open_table(column)
 
 
-def test_the_address_of_a_database_is_no_path_and_its_password_is_not_repeated():
-    with pytest.raises(TableError, match=r"such as ibis\.connect\(address\)\.table\(name\)") as caught:
-        open_table(f"postgresql://reader:{CANARY}@db.example.org/{CANARY}")
+@pytest.mark.parametrize("place", [str, Path])
+def test_the_address_of_a_database_is_no_path_and_its_password_is_not_repeated(place):
+    with pytest.raises(TableError, match=r"as open_table\(ibis\.connect\(address\)\.table\(name\)\)") as caught:
+        open_table(place(f"postgresql://reader:{CANARY}*@db.example.org/{CANARY}"))
     assert CANARY not in str(caught.value)
 
 

@@ -39,7 +39,13 @@ def open_database(connection: Any, folder: Path, path: Path, table: str | None) 
     named = {name if schema == "main" else f"{schema}.{name}": (schema, name) for schema, name in tables}
     known = some_of(named) or _("no tables")
     if table is None and len(named) != 1:
-        raise TableError(_("say which table of the database is meant, with table=; it has: {listed}", listed=known))
+        raise TableError(
+            _(
+                "say which table of the database is meant, with table=, or on the command line with --table; "
+                "it has: {listed}",
+                listed=known,
+            )
+        )
     table = next(iter(named)) if table is None else table
     place = named.get(table)
     if place is None:
