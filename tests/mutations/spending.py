@@ -477,8 +477,8 @@ FAULTS = [
     Fault(
         "a row of two amounts has as many units as one of the larger",
         "dpengine/spec/plan_amounts.py",
-        "return math.prod(column.grain for column in columns if isinstance(column, Amount))",
-        "return max((column.grain for column in columns if isinstance(column, Amount)), default=1)",
+        "return math.prod(grains[name] for name in table if name in grains)",
+        "return max((grains[name] for name in table if name in grains), default=1)",
         "tests/measure/test_amounts.py::test_no_row_moves_what_is_measured_by_more_than_epsilon",
     ),
     Fault(
