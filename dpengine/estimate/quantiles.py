@@ -6,9 +6,9 @@ knot k count as 1, those from the next one on as 0, and in between the weight fa
 than for means, so nothing more is spent. All of this is post-processing of noisy numbers (Dwork & Roth 2014,
 Proposition 2.1), in which a row, whose weights add up to 1, is protected as in any table.
 
-The estimate takes that average as F in the middle of the interval between knots, with straight lines between. First,
-these sums, as fractions of the people, are shrunk towards those of all people as far as they are noise, like means
-(`estimate.amounts.means_of`), and made increasing.
+The estimate takes each cell's distribution, from noisy sums, as one whose group differs smoothly from all people
+(`estimate.distributions`), and reads quantiles from a curve with the same averages between knots. Releases made before
+that took each sum by itself, and straight lines between the middles of intervals; theirs stay as they were published.
 
 An interval needs no assumption. Let S_k be the exact sum, n the people and p the requested fraction. If S_k ≥ p·n, then
 p·n people lie below knot k + 1; if S_k < p·n, fewer than p·n lie at knot k or below. For the first k with S_k ≥ p·n,
@@ -26,9 +26,10 @@ import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.estimate.amounts import SoftEstimates, means_of
+from dpengine.estimate.distributions import fit_distributions, reach, rising
 from dpengine.spec.domain import Amount
 
-__all__ = ["fit_quantiles", "quantile_half_widths", "quantile_intervals"]
+__all__ = ["fit_quantiles", "former_quantiles", "quantile_half_widths", "quantile_intervals"]
 
 
 def fit_quantiles(
@@ -38,20 +39,31 @@ def fit_quantiles(
 
     `known` are the people of each cell whose amount is known. Quantiles increase with their fraction.
     """
+    knots, fractions = np.array(amount.knot_places, dtype=np.float64), list(map(float, parts))
+    reached = reach(fractions, knots, fit_distributions(amount, table, known, soft))
+    return [np.rint(places).astype(np.int64) for places in reached]
+
+
+def former_quantiles(
+    amount: Amount, table: Columns, known: Ints, parts: Sequence[Decimal], soft: SoftEstimates
+) -> list[Ints]:
+    """Return what `fit_quantiles` returned before distributions were estimated as a whole.
+
+    Each sum, as a fraction of the people, is shrunk towards that of all people as far as it is noise, like means
+    (`estimate.amounts.means_of`); then the sums are made increasing.
+    """
     knots, missing = len(amount.all_knots), [0.0] if amount.missing else []
     stages = [stage for stage in dict.fromkeys([*((name,) for name in table), table]) if stage]
     among = [1.0] * knots + missing
     sums = np.stack([
         means_of(
             amount, table, known, [1.0] * (k + 1) + [0.0] * (knots - k - 1) + missing, stages, soft, among,
-            weighted=False,  # unlike means, quantiles are not stored: those of earlier releases must stay
+            weighted=False,
         )
         for k in range(knots - 1)
     ])  # fmt: skip
-    # Noise may make them decrease: take the middle between the nearest increasing sums from below and from above.
-    rising = (np.maximum.accumulate(sums) + np.minimum.accumulate(sums[::-1])[::-1]) / 2
     at = np.array(amount.knot_places, dtype=np.float64)
-    places, heights = _with_ends(at, rising)
+    places, heights = _with_ends(at, rising(sums))
     return [np.rint(_reaching(float(part), places, heights)).astype(np.int64) for part in parts]
 
 

@@ -131,6 +131,7 @@ class Result(SyntheticView, PublishedTables):
     amounts: tuple[AmountTable, ...] = ()
     apart: tuple[WholeCounts, ...] = ()  # the tables of further tallies of the plan
     stated: Stated = field(default_factory=Stated)  # numbers that stay as they were first stated
+    former_quantiles: bool = False  # whether quantiles are by the rule of earlier releases, and so stay as they were
 
     @classmethod
     def _made(cls, plan: Plan, measured: Measurements, provenance: Mapping[str, Any]) -> Self:
@@ -238,7 +239,8 @@ class Result(SyntheticView, PublishedTables):
         else:
             everybody, cells = (self.amount_table(each, measure.amount) for each in ((), table))
             chosen = self.measured.chosen(table, measure.amount, measure.parts)
-            made = spans(self.plan, measure, cells, everybody, self.estimates.soft, chosen)
+            soft, former = self.estimates.soft, self.former_quantiles
+            made = spans(self.plan, measure, cells, everybody, soft, chosen, former=former)
         if self.plan.cells(table) <= MAX_KEPT:
             self._spans[key] = made
         return made
@@ -272,7 +274,8 @@ class Result(SyntheticView, PublishedTables):
         """Return the release as the ledger stores it: complete, and readable without running code."""
         provenance = {"release_id": self.release_id, "created": self.created, "software": self.software}
         plan = _as_stored(self.plan)
-        return pack(Stored(plan, self.measured, self.model, provenance, self.amounts, self.apart, self.stated))
+        kept = self.amounts, self.apart, self.stated, self.former_quantiles
+        return pack(Stored(plan, self.measured, self.model, provenance, *kept))
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> Self:
@@ -283,7 +286,8 @@ class Result(SyntheticView, PublishedTables):
             if stored.model is None:
                 return cls._made(plan, stored.measured, stored.provenance)
             kept: dict[str, Any] = {"amounts": stored.amounts, "apart": stored.apart, "stated": stored.stated}
-            return cls(plan, stored.measured, stored.model, **stored.provenance, **kept)
+            former = stored.former_quantiles
+            return cls(plan, stored.measured, stored.model, **stored.provenance, **kept, former_quantiles=former)
         except _CAUSES as error:
             raise LedgerError(
                 _(

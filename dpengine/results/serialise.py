@@ -55,7 +55,8 @@ STATED = ("estimate", "low", "high", "mostly_noise")
 class Stored:
     """A release as it is stored: `plan` and `provenance` (its id, time and software) are plain values.
 
-    `model` is None if it could not be made yet. `apart` are the models of further tallies of the plan.
+    `model` is None if it could not be made yet. `apart` are the models of further tallies of the plan. With
+    `former_quantiles`, quantiles are those of releases that were made before distributions were estimated.
     """
 
     plan: Mapping[str, Any]
@@ -65,6 +66,7 @@ class Stored:
     amounts: tuple[AmountTable, ...] = ()
     apart: tuple[WholeCounts, ...] = ()
     stated: Stated = field(default_factory=Stated)
+    former_quantiles: bool = False
 
 
 def pack(release: Stored) -> bytes:
@@ -76,6 +78,7 @@ def pack(release: Stored) -> bytes:
     arrays |= model_arrays
     if release.amounts:
         header["amounts"] = [(table.amount, table.columns) for table in release.amounts]
+        header["quantiles_of_distributions"] = not release.former_quantiles
         arrays |= {f"known{k}": table.known for k, table in enumerate(release.amounts)}
         arrays |= {f"steps{k}": table.steps for k, table in enumerate(release.amounts)}
     header |= stated_header
@@ -222,7 +225,8 @@ def unpack(payload: bytes) -> Stored:
     except DAMAGED as error:
         raise LedgerError(_(CANNOT_BE_READ)) from error
     provenance = {key: header[key] for key in ("release_id", "created", "software")}
-    return Stored(header["plan"], measured, model, provenance, amounts, apart, stated)
+    former = bool(amounts) and not header.get("quantiles_of_distributions", False)
+    return Stored(header["plan"], measured, model, provenance, amounts, apart, stated, former)
 
 
 def _measured_in(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Measurements:

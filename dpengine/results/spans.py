@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from dpengine.array_types import Bools, Columns, Floats, Ints
 from dpengine.estimate import amounts
 from dpengine.estimate.amounts import AmountTable, SoftEstimates
 from dpengine.estimate.associations import associations
-from dpengine.estimate.quantiles import fit_quantiles, quantile_intervals
+from dpengine.estimate.quantiles import fit_quantiles, former_quantiles, quantile_intervals
 from dpengine.results.published_columns import Measure, decimals_of_association, decimals_of_mean
 from dpengine.spec.domain import Amount
 from dpengine.spec.numeric.association import Association, unit_of
@@ -71,10 +72,13 @@ def spans(
     everybody: AmountTable,
     soft: SoftEstimates,
     chosen: Ints | None = None,
+    *,
+    former: bool = False,
 ) -> tuple[Span, ...]:
     """Return a span for each of the names of `measure` in `table`; `everybody` is the total.
 
-    Quantiles that were `chosen` are places on the amount's grid, by part along the first axis.
+    Quantiles that were `chosen` are places on the amount's grid, by part along the first axis. With `former`, quantiles
+    that were not are by the rule of earlier releases.
     """
     amount = plan.amount(measure.amount)
     match measure.kind:
@@ -83,7 +87,9 @@ def spans(
         case "sum":
             return (_sums(amount, table, soft),)
         case _quantile:
-            return _quantiles(amount, table, measure, soft, chosen)
+            fit = former_quantiles if former else fit_quantiles
+            middles = fit(amount, table.columns, table.known, measure.parts, soft) if chosen is None else chosen
+            return _quantiles(amount, table, measure, soft, middles)
 
 
 def association_span(plan: Plan, table: Columns, each: Association, soft: SoftEstimates) -> Span:
@@ -117,10 +123,9 @@ def _sums(amount: Amount, table: AmountTable, soft: SoftEstimates) -> Span:
 
 
 def _quantiles(
-    amount: Amount, table: AmountTable, measure: Measure, soft: SoftEstimates, chosen: Ints | None
+    amount: Amount, table: AmountTable, measure: Measure, soft: SoftEstimates, middles: Sequence[Ints] | Ints
 ) -> tuple[Span, ...]:
-    """Return quantiles; they and their ends are on the amount's grid."""
-    middles = fit_quantiles(amount, table.columns, table.known, measure.parts, soft) if chosen is None else chosen
+    """Return quantiles, given as places, with their intervals; they and their ends are on the amount's grid."""
     ends = quantile_intervals(amount, table.columns, measure.parts, soft)
     made = []
     for middle, (low, high) in zip(middles, ends, strict=True):

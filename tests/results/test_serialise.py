@@ -7,11 +7,12 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpengine import LedgerError, Plan, preview
+from dpengine import LedgerError, Plan, preview, release
 from dpengine.marginals.marginal import Domain
 from dpengine.marginals.measurement import Measurements
 from dpengine.results.result import Result
@@ -111,3 +112,33 @@ def test_the_use_of_latent_classes_is_stored_and_stated_only_if_they_are_used(by
     assert unpack(payload).measured.by_classes == by_classes
     with np.load(io.BytesIO(payload)) as arrays:
         assert ("by_classes" in json.loads(arrays["header"].tobytes())) == by_classes
+
+
+def test_quantiles_of_earlier_releases_stay_as_they_were() -> None:
+    """Their payloads do not say by which rule; releases of this version do, and read again are the same."""
+    pay = {"name": "pay", "kind": "amount", "knots": [*range(0, 101, 10)], "step": "0.1", "missing": False}
+    region = {"name": "region", "kind": "category", "values": ["a", "b"], "other": False, "missing": False}
+    table = {"columns": ["region"], "mean": ["pay"], "quantiles": {"pay": [0.3, 0.5, 0.8]}}  # none is chosen
+    plan = Plan(dataset="pay", epsilon=10, columns=[region, pay], tables=[table])
+    frame = pd.DataFrame({"region": ["a", "b"] * 500, "pay": [round((k % 101) ** 3 / 10_000, 1) for k in range(1000)]})
+    made = release(frame, plan)
+    earlier = replace(made, former_quantiles=True)
+    again, former = Result.from_bytes(made.to_bytes()), Result.from_bytes(_without_rule(made.to_bytes()))
+    pd.testing.assert_frame_equal(again.tables["region",], made.tables["region",])
+    pd.testing.assert_frame_equal(former.tables["region",], earlier.tables["region",])
+    middles = [f"quantile_{part}_pay" for part in ("0.3", "0.5", "0.8")]
+    assert not former.tables["region",][middles].equals(made.tables["region",][middles])
+    assert former.to_bytes() != made.to_bytes()
+    assert Result.from_bytes(former.to_bytes()).former_quantiles
+
+
+def _without_rule(payload: bytes) -> bytes:
+    """A payload as earlier versions wrote it."""
+    with np.load(io.BytesIO(payload), allow_pickle=False) as stored:
+        arrays = dict(stored)
+    header = json.loads(arrays["header"].tobytes())
+    del header["quantiles_of_distributions"]
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
