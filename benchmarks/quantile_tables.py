@@ -7,8 +7,8 @@
 Earlier releases estimated the fraction of people up to each knot by itself, and drew straight lines between knots. Each
 amount has 24 knots at even distances, from 0 or its 0.5 % quantile to its 99.5 % quantile. Errors are root mean squares
 over groups and runs of the 10, 25, 50, 75 and 90 % quantiles, as parts of the range; to both of two errors that are
-compared, 1/1000 is added. Most constants of `estimate.distributions` were chosen on every other table; the odds of larger
-changes were looked at on all.
+compared, 1/1000 is added. Most constants of `estimate.distributions` were chosen on every other table; the odds of
+larger changes were looked at on all.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ makes the noisy counts of all cells likeliest. Some groups differ far more than 
 also be several times as large, with small odds. The result is the mean of the posterior, for which noise and prior are
 taken as Gaussian. Cells of several columns begin with what each of their columns says, one after another.
 
-Between knots, fractions follow the smoothest curve with the same averages where that rises, and otherwise a parabola
-that does.
+Between two knots, fractions follow a parabola with the same average. Its ends are those of the smoothest curve with all
+these averages, moved where the parabola would fall.
 
 All of this is post-processing of noisy numbers (Dwork & Roth 2014, Proposition 2.1): nothing here costs privacy.
 
@@ -36,12 +36,11 @@ __all__ = ["fit_distributions", "reach", "rising"]
 SHIFTS, CURVES = (0.0, 0.05, 0.2, 0.5, 1.6), (0.0, 0.025, 0.1, 0.4, 1.6)
 LENGTH = 2.0  # of the curve, in log odds
 TIMES = ((1.0, 0.8), (4.0, 0.15), (16.0, 0.05))  # a group's changes as a multiple of the usual ones, and its odds
-SAMPLED = (
-    1e-4  # a part of the sample's variance in all people, by which unusual groups may differ even if others do not
-)
+SAMPLED = 1e-4  # of the variance of one person, by which unusual groups may differ even if others do not
 MOST_LEARNT = 48  # cells, and knots, from which the usual changes are learnt
 SIZES = 4  # numbers of people, for each factor of 2, that are told apart in the prior
 LEAST = 1e-6  # fraction of the people up to a value, at least, so that log odds are finite
+RIDGE = 1e-9  # relative, added to variances: values that nobody has are known alike
 
 
 def fit_distributions(amount: Amount, table: Columns, known: Ints, soft: SoftEstimates) -> Floats:
@@ -85,7 +84,6 @@ def _shrunk(beyond: Floats, people: Floats, everybody: Floats, noise: Floats) ->
     alike = np.outer(spread, spread)
     curved = alike * np.exp(-(np.subtract.outer(log_odds, log_odds) ** 2) / (2 * LENGTH**2))
     sample = np.minimum.outer(everybody, everybody) - np.outer(everybody, everybody)
-    noise = noise + LEAST * np.trace(noise) / len(noise) * np.eye(len(noise)) + LEAST * np.eye(len(noise))
     sizes = 2 ** (np.rint(np.log2(people) * SIZES) / SIZES)
     cells = np.argsort(-people, kind="stable")[:: max(1, -(-people.size // MOST_LEARNT))]
     values = np.arange(everybody.size)[:: max(1, -(-everybody.size // MOST_LEARNT))]
@@ -94,7 +92,9 @@ def _shrunk(beyond: Floats, people: Floats, everybody: Floats, noise: Floats) ->
     def likelihood(changes: tuple[float, float]) -> float:
         own = changes[0] ** 2 * alike[among] + changes[1] ** 2 * curved[among]
         return sum(
-            float(_log_density(beyond[[cell]][:, values], size**2 * own + size * sample[among] + noise[among])[0])
+            float(
+                _log_density(beyond[[cell]][:, values], _firm(size**2 * own + size * sample[among] + noise[among]))[0]
+            )
             for cell, size in zip(cells, sizes[cells], strict=True)
         )
 
@@ -104,13 +104,20 @@ def _shrunk(beyond: Floats, people: Floats, everybody: Floats, noise: Floats) ->
         of_size = np.flatnonzero(sizes == size)
         priors = [size**2 * (times**2 * own + (times > 1) * SAMPLED * times * sample) + size * sample
                   for times, _ in TIMES]  # fmt: skip
-        logs = np.stack([np.log(odds) + _log_density(beyond[of_size], prior + noise)
-                         for prior, (_, odds) in zip(priors, TIMES, strict=True)])  # fmt: skip
+        noisy = [_firm(prior + noise) for prior in priors]
+        logs = np.stack([np.log(odds) + _log_density(beyond[of_size], covariance)
+                         for covariance, (_, odds) in zip(noisy, TIMES, strict=True)])  # fmt: skip
         weights = np.exp(logs - logs.max(axis=0))
         weights /= weights.sum(axis=0)
-        means = np.stack([np.linalg.solve(prior + noise, beyond[of_size].T).T @ prior for prior in priors])
+        means = np.stack([np.linalg.solve(covariance, beyond[of_size].T).T @ prior
+                          for covariance, prior in zip(noisy, priors, strict=True)])  # fmt: skip
         shrunk[of_size] = (weights[..., None] * means).sum(axis=0) / people[of_size, None]
     return shrunk
+
+
+def _firm(covariance: Floats) -> Floats:
+    """Return a covariance that can be solved for also where some of its values are known from others."""
+    return covariance + RIDGE * np.trace(covariance) / len(covariance) * np.eye(len(covariance))
 
 
 def _log_density(rows: Floats, covariance: Floats) -> Floats:

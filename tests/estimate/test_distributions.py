@@ -87,6 +87,23 @@ def test_hardly_any_noise_leaves_each_group_as_it_is() -> None:
     assert np.abs(now).max() <= 100
 
 
+@pytest.mark.parametrize("people", [0, 1, 10**7])
+def test_any_number_of_people_and_values_that_nobody_has_are_fitted(people: int) -> None:
+    """Almost without noise, where matrices are nearly singular."""
+    plan = plan_of("1000")
+    exact = np.zeros((len(SIZES), len(KNOTS)), dtype=np.int64)
+    exact[:, 4] = exact[::2, 9] = people * plan.amount("pay").grain
+    strategy = decide(plan)
+    counts = exact if strategy.marginals[0][0] == "g" else exact.T
+    noisy = given_noise(strategy.allocations[0], counts, np.random.default_rng(3))
+    soft = derive_estimates(plan, Measurements((noisy,))).soft
+    known = people * (1 + (np.arange(len(SIZES)) % 2 == 0))
+    fractions = fit_distributions(plan.amount("pay"), ("g",), known, soft)
+    assert ((fractions >= 0) & (fractions <= 1)).all()
+    if people > 1:
+        assert np.abs(fractions[4:9] - np.where(np.arange(len(SIZES)) % 2 == 0, 0.5, 1.0)).max() < 0.01
+
+
 def test_people_without_a_known_amount_count_for_nothing() -> None:
     """One plan has a cell for them, in which nearly everybody is; the other has none."""
     groups, pay = incomes(0.2)
