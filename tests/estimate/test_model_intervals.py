@@ -264,18 +264,19 @@ def test_intervals_of_a_model_follow_the_epsilon_of_a_row_in_the_tables() -> Non
     assert isinstance(estimates, ModelledEstimates)
     given = plan_of(1_600, "2").to_dict()
     of_two = Plan(**given | {"unit": {"id": "who", "rows": 2}})
-    size = SIZES[-1]
+    bins = SIZES[-1] - 2  # beside these, a column has a cell for other values, and one for missing ones
     *others, last = given["columns"]
     found = {
         "name": last["name"],
         "kind": "number",
         "low": 0,
-        "high": size,
+        "high": bins,
         "step": 1,
-        "bins": {"count": size, "share": "1/10"},
+        "bins": {"count": bins, "share": "1/10"},
     }
     asked = Plan(**given | {"columns": [*others, found], "epsilon": "10/9"})
-    with_cells = asked.with_columns({last["name"]: asked.column(last["name"]).with_edges(tuple(range(size + 1)))})
+    with_cells = asked.with_columns({last["name"]: asked.column(last["name"]).with_edges(tuple(range(bins + 1)))})
+    assert with_cells.column(last["name"]).size == SIZES[-1], "the measured tables are those of this plan"
     pair = ("g", "h")
     expected = estimates.estimate(pair)
     for plan in (of_two, with_cells):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dpengine import Plan
 from dpengine.array_types import Floats
-from dpengine.estimate.estimates import derive_estimates
+from dpengine.estimate.estimates import ModelledEstimates, derive_estimates
 from dpengine.estimate.summed import SummedEstimates
 from dpengine.marginals.measurement import Measurements
 from dpengine.marginals.plan_levels import group_sizes
@@ -109,6 +109,43 @@ def test_a_models_sums_have_intervals_around_their_estimates() -> None:
     assert np.array_equal(middle, estimates.estimate(("age@wide", "sex")))
     assert (half >= 1).all()
     assert estimates.usual_half_width(("age@wide", "sex"), middle) > 0
+
+
+def test_sums_of_a_measured_table_have_intervals_of_the_noise_of_all_cells_that_they_add_up() -> None:
+    """Counts far above their noise: a sum of n cells has √n times the noise of one, as in a table measured as it is.
+
+    A table of noise λ has half-widths from 3·λ to 5·λ. Of sums of four cells and more, λ for √n·λ would be too narrow.
+    """
+    plan = plan_of("3", strategy="adaptive", rows_about=50_000)
+    estimates, measured = release_of(plan)
+    assert estimates.model is not None
+    scales = {one.allocation.columns: float(one.allocation.scale) for one in measured.marginals}
+    for table, most in ((("age@wide", "sex"), 4), (("age@wide", "day@half"), 20)):
+        added = np.multiply.outer(*group_sizes(plan, table))
+        noise = scales[plan.resolution.finest(table)] * np.sqrt(added)
+        middle, half_widths = estimates.intervals(table)
+        large = middle >= noise
+        assert added[large].max() == most
+        assert (half_widths[large] >= 3 * noise[large] - 1e-9).all()
+        assert (half_widths <= np.maximum(5 * noise, 1) + 1e-9).all()
+        usual = estimates.model.half_widths_of_sums(
+            plan.resolution.finest(table), middle, group_sizes(plan, table), usual=True
+        )
+        assert (usual[large] >= 3 * noise[large] - 1e-9).all()
+
+
+def test_sums_in_a_model_have_the_noise_of_as_many_cells_of_each_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each cell holds a third of the rows of its age; 95 % of Laplace noise is within 3 times its scale."""
+    estimates, _ = release_of(plan_of("1/2", strategy="adaptive"))
+    model = estimates.model
+    assert model is not None
+    monkeypatch.setattr(ModelledEstimates, "_scales", {"age": 50.0, "sex": 0.0})
+    monkeypatch.setattr(ModelledEstimates, "_own_scales", {})
+    one, four = (
+        model.half_widths_of_sums(("age", "sex"), np.full((2, 3), 1_000.0), [np.array([size, size]), np.ones(3)])
+        for size in (1, 4)
+    )
+    np.testing.assert_allclose(four**2 - one**2, (4 - 1) * (3 * 50 / 3) ** 2)
 
 
 def test_group_sizes_add_up_to_the_finest_level() -> None:

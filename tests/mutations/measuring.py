@@ -26,6 +26,7 @@ OF_ADAPTIVE = "tests/measure/test_adaptive.py"
 OF_QUESTION = "tests/measure/test_tables_or_model.py"
 OF_INTERVALS = "tests/estimate/test_model_intervals.py"
 ESTIMATES = "dpengine/estimate/estimates.py"
+OF_SUMS = "tests/estimate/test_summed.py"
 OF_PAIRS = "tests/measure/test_pair_selection.py"
 OF_PERTURB = "tests/noise/test_perturb.py"
 OF_LAPLACE = "tests/noise/test_laplace.py"
@@ -996,6 +997,20 @@ FAULTS = [
         "SumErrors(self.plan, unbiased.squares, unbiased.allocations)",
         "SumErrors(self.plan.finest, unbiased.squares, unbiased.allocations)",
         "tests/bundle/test_summed_levels.py::test_it_verifies_and_says_that_levels_are_sums",
+    ),
+    Fault(
+        "sums of a table that was measured beside a model have the noise of one cell",
+        ESTIMATES,
+        "own * np.sqrt(math.prod(added))",
+        "own",
+        OF_SUMS + "::test_sums_of_a_measured_table_have_intervals_of_the_noise_of_all_cells_that_they_add_up",
+    ),
+    Fault(
+        "sums in a model have the noise of one cell of each column",
+        ESTIMATES,
+        "self._scales[name] * np.sqrt(each)",
+        "self._scales[name] + 0 * each",
+        OF_SUMS + "::test_sums_in_a_model_have_the_noise_of_as_many_cells_of_each_column",
     ),
     Fault(
         "one table of all columns is judged by noise that is never drawn",
