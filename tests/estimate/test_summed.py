@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dpengine import Plan
 from dpengine.array_types import Floats
+from dpengine.estimate.error_distribution import error_of_terms
 from dpengine.estimate.estimates import ModelledEstimates, derive_estimates
 from dpengine.estimate.summed import SummedEstimates
 from dpengine.marginals.measurement import Measurements
@@ -146,6 +147,20 @@ def test_sums_in_a_model_have_the_noise_of_as_many_cells_of_each_column(monkeypa
         for size in (1, 4)
     )
     np.testing.assert_allclose(four**2 - one**2, (4 - 1) * (3 * 50 / 3) ** 2)
+
+
+def test_of_groups_of_many_sizes_none_has_the_error_of_a_smaller_one() -> None:
+    """Groups of 1 to 20 cells: errors of a few sizes are worked out, and those between get that of a larger one."""
+    ends = np.cumsum([0, *range(1, 21)])
+    column = {"name": "age", "kind": "number", "edges": list(range(ends[-1] + 1)), "levels": {"wide": ends.tolist()}}
+    plan = plan_of(columns=[column, SEX], tables=[["age", "sex"], ["age@wide", "sex"]])
+    estimates, _ = release_of(plan)
+    assert estimates.direct is not None
+    table, squares = ("age@wide", "sex"), estimates.direct.squares
+    half_widths = np.broadcast_to(estimates.intervals(table)[1], plan.shape(table))[:, 0]
+    for size, half_width in zip(range(1, 21), half_widths, strict=False):
+        noise = squares.noise(("age", "sex"), groups=(size, 1))
+        assert half_width >= error_of_terms(estimates.direct.allocations)(noise).half_width()
 
 
 def test_group_sizes_add_up_to_the_finest_level() -> None:

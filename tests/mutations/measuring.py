@@ -596,6 +596,21 @@ FAULTS = [
     ),
     # Keys of a universe
     Fault(
+        "keys with people have half the noise of those without",
+        SPARSE,
+        "noisy = counts + discrete_laplace(scale, counts.shape)",
+        "noisy = counts + discrete_laplace(scale / 2, counts.shape)",
+        OF_SPARSE + "::test_what_is_shown_is_the_whole_noisy_histogram_above_the_threshold",
+        quick=True,
+    ),
+    Fault(
+        "keys without people show numbers of half the scale",
+        SPARSE,
+        "least + _geometric(scale, passed)",
+        "least + _geometric(scale / 2, passed)",
+        OF_SPARSE + "::test_what_is_shown_is_the_whole_noisy_histogram_above_the_threshold",
+    ),
+    Fault(
         "keys without people are never shown",
         SPARSE,
         "passed = _number_passed(keys - places.size, scale, least)",
@@ -1004,6 +1019,28 @@ FAULTS = [
         "own * np.sqrt(math.prod(added))",
         "own",
         OF_SUMS + "::test_sums_of_a_measured_table_have_intervals_of_the_noise_of_all_cells_that_they_add_up",
+    ),
+    Fault(
+        "groups of many sizes have the error of the next smaller one",
+        "dpengine/estimate/level_sums.py",
+        "places = np.searchsorted(different, sizes)",
+        'places = np.searchsorted(different, sizes, side="right") - 1',
+        OF_SUMS + "::test_of_groups_of_many_sizes_none_has_the_error_of_a_smaller_one",
+    ),
+    Fault(
+        "half of a table's cells may have wider intervals than is stated of it",
+        "dpengine/estimate/model_intervals.py",
+        "place = math.ceil(0.95 * (half_widths.size - 1))",
+        "place = math.ceil(0.5 * (half_widths.size - 1))",
+        OF_INTERVALS + "::test_the_half_width_of_a_table_is_exceeded_by_one_cell_in_twenty_at_most",
+        quick=True,
+    ),
+    Fault(
+        "a model has exactly as many people as it was fitted to",
+        ESTIMATES,
+        "self.fitted.total + 3 * math.sqrt(self.total[1])",
+        "self.fitted.total",
+        OF_INTERVALS + "::test_where_noise_is_wide_a_total_that_is_less_sure_widens_intervals",
     ),
     Fault(
         "sums in a model have the noise of one cell of each column",
