@@ -1143,6 +1143,14 @@ FAULTS = [
         "tests/measure/test_parts.py::test_the_total_counts_nothing_twice",
     ),
     Fault(
+        "what other tables say of a column beside boxes has half of its variance",
+        "dpengine/marginals/known_cells.py",
+        "with_known_cells(boxes, counts, 2 / precision)",
+        "with_known_cells(boxes, counts, 1 / precision)",
+        "tests/marginals/test_known_cells.py::test_precisions_of_boxes_and_of_a_column_beside_them_add_up",
+        quick=True,
+    ),
+    Fault(
         "the sum of known cells counts as one of them",
         "dpengine/marginals/known_cells.py",
         "scale * np.sqrt(tree.cells[whole])",
@@ -1199,6 +1207,13 @@ FAULTS = [
         "parts += [boxes.cost for boxes in self.trees]",
         "parts += [boxes.cost for boxes in self.trees[:1]]",
         "tests/measure/test_parts.py::test_all_tables_agree_and_the_release_verifies",
+    ),
+    Fault(
+        "the total beside ranges has the half-width of a scale, not of a deviation",
+        "dpengine/estimate/parts.py",
+        "return TAIL * math.sqrt(self._squares.variance(())) + ROUNDING",
+        "return TAIL * math.sqrt(self._squares.variance(()) / 2) + ROUNDING",
+        "tests/measure/test_parts.py::test_the_total_counts_nothing_twice",
     ),
     Fault(
         "the total beside ranges is said to be surer than it is",
