@@ -167,6 +167,20 @@ FAULTS = [
         "_trend(basis, table, size)",
         OF_MODEL_ERRORS + "::test_no_cell_is_off_to_one_side",
     ),
+    Fault(
+        "replicates have no noise",
+        REPLICATES,
+        "_uniforms(release_id, (what, side), shape)",
+        "_uniforms(release_id, what, shape)",
+        "tests/replicates/test_replicates.py::test_fresh_noise_has_the_moments_of_discrete_laplace_noise",
+    ),
+    Fault(
+        "replicates of amounts have noise in rows, added to units",
+        REPLICATES,
+        "float(each.scale_in_units)",
+        "float(each.scale)",
+        "tests/estimate/test_amounts.py::test_replicates_have_the_noise_of_units_and_carry_means_and_sums",
+    ),
     # Files: what is made of a plan, and what is verified
     Fault(
         "a plan may be written as another one",
