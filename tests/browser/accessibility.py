@@ -4,6 +4,7 @@ cut off at twice the size, and no motion for those who ask for less."""
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
@@ -58,12 +59,12 @@ def check_by_night(page: Page) -> None:
         check(page)
 
 
-def check(page: Page) -> None:
+def check(page: Page, looks: Sequence[tuple[int, bool]] = LOOKS) -> None:
     """Assert that `page` is accessible as it stands. This may change its theme, but not its width."""
     size = page.viewport_size
     violations: dict[tuple[object, ...], str] = {}
     dark = bool(page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches"))
-    for width, other in LOOKS:
+    for width, other in looks:
         _look(page, width, dark=dark != other)
         if not page.evaluate("'axe' in window"):
             page.evaluate(AXE_SCRIPT)

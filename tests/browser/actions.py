@@ -87,6 +87,18 @@ def choose(box: Locator, option: str) -> None:
             rest(box.page)
 
 
+def open_box(button: Locator, inside: Locator) -> None:
+    """Open a box that the server fills, until `inside` is seen; a box that a redraw has closed is opened again."""
+    until = time.monotonic() + PATIENCE / 1000
+    while True:
+        press(button)
+        rest(button.page)
+        try:
+            return expect(inside).to_be_visible(timeout=REOPEN)
+        except AssertionError:
+            assert time.monotonic() < until, "the box does not open"
+
+
 def open_help(button: Locator) -> None:
     """Open a help by a tap, and tap again if a late redraw has moved its button from under the pointer."""
     until = time.monotonic() + PATIENCE / 1000

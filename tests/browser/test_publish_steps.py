@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser import accessibility
-from tests.browser.actions import choose_all, clinic_csv, load_plan, press, publish, rest, upload
+from tests.browser.actions import choose_all, clinic_csv, load_plan, open_box, press, publish, rest, upload
 from tests.browser.conftest import NewPage, wait_until
 
 CONTRAST = """selector => {
@@ -144,8 +144,9 @@ def test_a_german_browser_begins_in_german_and_keeps_another_choice(new_page: Ne
     spoken = page.locator("html")
     expect(spoken).to_have_attribute("lang", "de")
     assert "language" not in {cookie["name"] for cookie in page.context.cookies()}, "nothing was chosen"
-    press(page.get_by_role("button", name="Deutsch"))
-    press(page.get_by_role("button", name="English"))
+    english = page.get_by_role("button", name="English")
+    open_box(page.get_by_role("button", name="Deutsch"), english)
+    press(english)
     expect(spoken).to_have_attribute("lang", "en")
     page.reload()
     expect(page.get_by_role("button", name="Take the five-minute tour")).to_be_visible()
@@ -157,11 +158,12 @@ def test_another_language_keeps_what_was_chosen(new_page: NewPage, tmp_path: Pat
     page = new_page(width=390, height=844, dark=True, stranger=True)  # the language stays in its cookies
     upload(page, clinic_csv(tmp_path, "language"))
     load_plan(page, "language")
-    press(page.get_by_role("button", name="English"))
-    press(page.get_by_role("button", name="Deutsch"))
+    german = page.get_by_role("button", name="Deutsch")
+    open_box(page.get_by_role("button", name="English"), german)
+    press(german)
     expect(page.get_by_role("button", name=re.compile("Einmal veröffentlichen"))).to_be_visible()
     rest(page)
     expect(page.get_by_role("button", name="Hilfe zu Datenbestand")).to_be_attached()
     expect(page.get_by_role("button", name=re.compile("^Help for"))).to_have_count(0)
-    press(page.get_by_role("button", name="Verlauf"))
+    open_box(page.get_by_role("button", name="Verlauf"), page.get_by_text("Was entschieden wurde"))
     expect(page.get_by_text("Strategie auto")).to_have_count(0)

@@ -15,7 +15,13 @@ from dpengine.array_types import Columns, Floats, Ints
 from dpengine.bundle.read import ModelErrorEntry
 from dpengine.estimate import estimates as estimates_of
 from dpengine.estimate.estimates import Estimates, ModelledEstimates, derive_estimates
-from dpengine.estimate.model_intervals import believed_error, error_by_size, mean_errors, model_half_widths
+from dpengine.estimate.model_intervals import (
+    believed_error,
+    error_by_size,
+    mean_errors,
+    model_half_widths,
+    of_95_in_100,
+)
 from dpengine.marginals.measurement import AUDIT_EDGES, Audit
 from dpengine.measure.strategy import decide
 from dpengine.results.predict import predict
@@ -258,24 +264,48 @@ def test_the_total_beside_a_model_varies_by_the_noise_of_all_that_adds_up_to_it(
     assert estimates.total[1] == pytest.approx(1 / sum(1 / each for each in variances))
 
 
+def test_the_half_width_of_a_table_is_exceeded_by_one_cell_in_twenty_at_most() -> None:
+    for cells in (1, 2, 19, 20, 21, 1000):
+        half_widths = CHANCE.permutation(np.arange(1.0, cells + 1)).reshape(1, cells)
+        stated = of_95_in_100(half_widths)
+        assert cells - 1 - cells / 20 <= (half_widths <= stated).sum() - 1, "95 in 100 do not exceed it"
+        assert (half_widths < stated).sum() <= 0.95 * cells, "and it is the least"
+    estimates = released(plan_of(1_600, "1"), people(1_600))
+    assert estimates.half_width(("g", "h")) == of_95_in_100(estimates.intervals(("g", "h"))[1])
+
+
+def test_where_noise_is_wide_a_total_that_is_less_sure_widens_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be three standard deviations of it more people, who would be in all cells in proportion."""
+    estimates = released(plan_of(500, "0.05"), people(500))
+    assert isinstance(estimates, ModelledEstimates)
+    (total, variance), pair = estimates.total, ("g", "h")
+    widths = []
+    for known in (0.0, variance):
+        monkeypatch.setattr(ModelledEstimates, "total", (total, known))
+        widths.append(replace(estimates).intervals(pair)[1])
+        assert replace(estimates)._max_people == pytest.approx(estimates.fitted.total + 3 * known**0.5)
+    assert (widths[1] > widths[0]).mean() > 0.9
+
+
 def test_intervals_of_a_model_follow_the_epsilon_of_a_row_in_the_tables() -> None:
     """So they are the same for two rows a person at twice the ε, and where a tenth of ε has found the cells."""
     estimates = released(plan_of(1_600, "1"), people(1_600))
     assert isinstance(estimates, ModelledEstimates)
     given = plan_of(1_600, "2").to_dict()
     of_two = Plan(**given | {"unit": {"id": "who", "rows": 2}})
-    size = SIZES[-1]
+    bins = SIZES[-1] - 2  # beside these, a column has a cell for other values, and one for missing ones
     *others, last = given["columns"]
     found = {
         "name": last["name"],
         "kind": "number",
         "low": 0,
-        "high": size,
+        "high": bins,
         "step": 1,
-        "bins": {"count": size, "share": "1/10"},
+        "bins": {"count": bins, "share": "1/10"},
     }
     asked = Plan(**given | {"columns": [*others, found], "epsilon": "10/9"})
-    with_cells = asked.with_columns({last["name"]: asked.column(last["name"]).with_edges(tuple(range(size + 1)))})
+    with_cells = asked.with_columns({last["name"]: asked.column(last["name"]).with_edges(tuple(range(bins + 1)))})
+    assert with_cells.column(last["name"]).size == SIZES[-1], "the measured tables are those of this plan"
     pair = ("g", "h")
     expected = estimates.estimate(pair)
     for plan in (of_two, with_cells):

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from dpengine import Plan
 from dpengine.array_types import Floats
-from dpengine.estimate.estimates import derive_estimates
+from dpengine.estimate.error_distribution import error_of_terms
+from dpengine.estimate.estimates import ModelledEstimates, derive_estimates
 from dpengine.estimate.summed import SummedEstimates
 from dpengine.marginals.measurement import Measurements
 from dpengine.marginals.plan_levels import group_sizes
@@ -111,11 +112,63 @@ def test_a_models_sums_have_intervals_around_their_estimates() -> None:
     assert estimates.usual_half_width(("age@wide", "sex"), middle) > 0
 
 
+def test_sums_of_a_measured_table_have_intervals_of_the_noise_of_all_cells_that_they_add_up() -> None:
+    """Counts far above their noise: a sum of n cells has √n times the noise of one, as in a table measured as it is.
+
+    A table of noise λ has half-widths from 3·λ to 5·λ. Of sums of four cells and more, λ for √n·λ would be too narrow.
+    """
+    plan = plan_of("3", strategy="adaptive", rows_about=50_000)
+    estimates, measured = release_of(plan)
+    assert estimates.model is not None
+    scales = {one.allocation.columns: float(one.allocation.scale) for one in measured.marginals}
+    for table, most in ((("age@wide", "sex"), 4), (("age@wide", "day@half"), 20)):
+        added = np.multiply.outer(*group_sizes(plan, table))
+        noise = scales[plan.resolution.finest(table)] * np.sqrt(added)
+        middle, half_widths = estimates.intervals(table)
+        large = middle >= noise
+        assert added[large].max() == most
+        assert (half_widths[large] >= 3 * noise[large] - 1e-9).all()
+        assert (half_widths <= np.maximum(5 * noise, 1) + 1e-9).all()
+        usual = estimates.model.half_widths_of_sums(
+            plan.resolution.finest(table), middle, group_sizes(plan, table), usual=True
+        )
+        assert (usual[large] >= 3 * noise[large] - 1e-9).all()
+
+
+def test_sums_in_a_model_have_the_noise_of_as_many_cells_of_each_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each cell holds a third of the rows of its age; 95 % of Laplace noise is within 3 times its scale."""
+    estimates, _ = release_of(plan_of("1/2", strategy="adaptive"))
+    model = estimates.model
+    assert model is not None
+    monkeypatch.setattr(ModelledEstimates, "_scales", {"age": 50.0, "sex": 0.0})
+    monkeypatch.setattr(ModelledEstimates, "_own_scales", {})
+    one, four = (
+        model.half_widths_of_sums(("age", "sex"), np.full((2, 3), 1_000.0), [np.array([size, size]), np.ones(3)])
+        for size in (1, 4)
+    )
+    np.testing.assert_allclose(four**2 - one**2, (4 - 1) * (3 * 50 / 3) ** 2)
+
+
+def test_of_groups_of_many_sizes_none_has_the_error_of_a_smaller_one() -> None:
+    """Groups of 1 to 20 cells: errors of a few sizes are worked out, and those between get that of a larger one."""
+    ends = np.cumsum([0, *range(1, 21)])
+    column = {"name": "age", "kind": "number", "edges": list(range(ends[-1] + 1)), "levels": {"wide": ends.tolist()}}
+    plan = plan_of(columns=[column, SEX], tables=[["age", "sex"], ["age@wide", "sex"]])
+    estimates, _ = release_of(plan)
+    assert estimates.direct is not None
+    table, squares = ("age@wide", "sex"), estimates.direct.squares
+    half_widths = np.broadcast_to(estimates.intervals(table)[1], plan.shape(table))[:, 0]
+    for size, half_width in zip(range(1, 21), half_widths, strict=False):
+        noise = squares.noise(("age", "sex"), groups=(size, 1))
+        assert half_width >= error_of_terms(estimates.direct.allocations)(noise).half_width()
+
+
 def test_group_sizes_add_up_to_the_finest_level() -> None:
     plan = plan_of()
     for table in combinations(["age@wide", "day@half", "sex"], 2):
         for name, sizes in zip(table, group_sizes(plan, table), strict=True):
-            assert sizes.sum() == plan.column(plan.resolution.finest((name,))[0]).size or name == "sex"
+            assert sizes.sum() == plan.column(plan.resolution.finest((name,))[0]).size
+            assert (sizes.max() > 1) == ("@" in name)
 
 
 def test_the_noise_of_a_whole_column_is_that_of_the_total() -> None:

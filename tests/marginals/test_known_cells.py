@@ -61,3 +61,14 @@ def test_a_column_is_known_from_all_tables_that_have_it() -> None:
     assert with_known_column(boxes, []) is boxes
     wide = measured_boxes(np.full((5, 6), 50), "1")
     assert with_known_column(wide, [pair]) is wide
+
+
+@pytest.mark.parametrize("others", [1, 4])
+def test_precisions_of_boxes_and_of_a_column_beside_them_add_up(others: int) -> None:
+    """Of a column of one cell, so each box holds the same rows; noise is wide, so its variance is 2·scale²."""
+    boxes = measured_boxes(np.array([50]), "1/50")
+    (name,) = boxes.columns
+    table = Measurement(Allocation((name, "other"), Fraction(1, 40), 1), np.full((1, others), 50 // others))
+    scales = [*(float(boxes.scale(int(part))) for part in boxes.parts), 40 * others**0.5]
+    variance = 1 / sum(1 / (2 * scale**2) for scale in scales)
+    assert BoxTree(with_known_column(boxes, [table])).deviations[0] ** 2 == pytest.approx(variance, rel=0.02)

@@ -26,6 +26,7 @@ OF_ADAPTIVE = "tests/measure/test_adaptive.py"
 OF_QUESTION = "tests/measure/test_tables_or_model.py"
 OF_INTERVALS = "tests/estimate/test_model_intervals.py"
 ESTIMATES = "dpengine/estimate/estimates.py"
+OF_SUMS = "tests/estimate/test_summed.py"
 OF_PAIRS = "tests/measure/test_pair_selection.py"
 OF_PERTURB = "tests/noise/test_perturb.py"
 OF_LAPLACE = "tests/noise/test_laplace.py"
@@ -595,6 +596,21 @@ FAULTS = [
     ),
     # Keys of a universe
     Fault(
+        "keys with people have half the noise of those without",
+        SPARSE,
+        "noisy = counts + discrete_laplace(scale, counts.shape)",
+        "noisy = counts + discrete_laplace(scale / 2, counts.shape)",
+        OF_SPARSE + "::test_what_is_shown_is_the_whole_noisy_histogram_above_the_threshold",
+        quick=True,
+    ),
+    Fault(
+        "keys without people show numbers of half the scale",
+        SPARSE,
+        "least + _geometric(scale, passed)",
+        "least + _geometric(scale / 2, passed)",
+        OF_SPARSE + "::test_what_is_shown_is_the_whole_noisy_histogram_above_the_threshold",
+    ),
+    Fault(
         "keys without people are never shown",
         SPARSE,
         "passed = _number_passed(keys - places.size, scale, least)",
@@ -1012,6 +1028,42 @@ FAULTS = [
         "tests/bundle/test_summed_levels.py::test_it_verifies_and_says_that_levels_are_sums",
     ),
     Fault(
+        "sums of a table that was measured beside a model have the noise of one cell",
+        ESTIMATES,
+        "own * np.sqrt(math.prod(added))",
+        "own",
+        OF_SUMS + "::test_sums_of_a_measured_table_have_intervals_of_the_noise_of_all_cells_that_they_add_up",
+    ),
+    Fault(
+        "groups of many sizes have the error of the next smaller one",
+        "dpengine/estimate/level_sums.py",
+        "places = np.searchsorted(different, sizes)",
+        'places = np.searchsorted(different, sizes, side="right") - 1',
+        OF_SUMS + "::test_of_groups_of_many_sizes_none_has_the_error_of_a_smaller_one",
+    ),
+    Fault(
+        "half of a table's cells may have wider intervals than is stated of it",
+        "dpengine/estimate/model_intervals.py",
+        "place = math.ceil(0.95 * (half_widths.size - 1))",
+        "place = math.ceil(0.5 * (half_widths.size - 1))",
+        OF_INTERVALS + "::test_the_half_width_of_a_table_is_exceeded_by_one_cell_in_twenty_at_most",
+        quick=True,
+    ),
+    Fault(
+        "a model has exactly as many people as it was fitted to",
+        ESTIMATES,
+        "self.fitted.total + 3 * math.sqrt(self.total[1])",
+        "self.fitted.total",
+        OF_INTERVALS + "::test_where_noise_is_wide_a_total_that_is_less_sure_widens_intervals",
+    ),
+    Fault(
+        "sums in a model have the noise of one cell of each column",
+        ESTIMATES,
+        "self._scales[name] * np.sqrt(each)",
+        "self._scales[name] + 0 * each",
+        OF_SUMS + "::test_sums_in_a_model_have_the_noise_of_as_many_cells_of_each_column",
+    ),
+    Fault(
         "one table of all columns is judged by noise that is never drawn",
         ALLOCATION,
         "total_variance(plan, each, tables, discrete=True) for each in (joint, split)",
@@ -1105,6 +1157,14 @@ FAULTS = [
         "tests/measure/test_parts.py::test_the_total_counts_nothing_twice",
     ),
     Fault(
+        "what other tables say of a column beside boxes has half of its variance",
+        "dpengine/marginals/known_cells.py",
+        "with_known_cells(boxes, counts, 2 / precision)",
+        "with_known_cells(boxes, counts, 1 / precision)",
+        "tests/marginals/test_known_cells.py::test_precisions_of_boxes_and_of_a_column_beside_them_add_up",
+        quick=True,
+    ),
+    Fault(
         "the sum of known cells counts as one of them",
         "dpengine/marginals/known_cells.py",
         "scale * np.sqrt(tree.cells[whole])",
@@ -1161,6 +1221,13 @@ FAULTS = [
         "parts += [boxes.cost for boxes in self.trees]",
         "parts += [boxes.cost for boxes in self.trees[:1]]",
         "tests/measure/test_parts.py::test_all_tables_agree_and_the_release_verifies",
+    ),
+    Fault(
+        "the total beside ranges has the half-width of a scale, not of a deviation",
+        "dpengine/estimate/parts.py",
+        "return TAIL * math.sqrt(self._squares.variance(())) + ROUNDING",
+        "return TAIL * math.sqrt(self._squares.variance(()) / 2) + ROUNDING",
+        "tests/measure/test_parts.py::test_the_total_counts_nothing_twice",
     ),
     Fault(
         "the total beside ranges is said to be surer than it is",
@@ -1500,6 +1567,14 @@ FAULTS = [
         OF_ROWS + "::test_sums_of_a_table_of_all_columns_stay_near_where_most_cells_hold_less_than_a_person",
     ),
     Fault(
+        "rows are swapped though that takes tables farther off",
+        "dpengine/synthesis/resample.py",
+        "gain = score[out[:pairs]] - score[into[:pairs]] - len(tables)",
+        "gain = score[out[:pairs]] - score[into[:pairs]] + len(tables)",
+        "tests/synthesis/test_resample.py::test_swaps_bring_tables_nearer_to_the_scaled_ones",
+        quick=True,
+    ),
+    Fault(
         "people who share rows never leave them",
         BY_TABLES,
         "range(ROUNDS if rows < people else 0)",
@@ -1513,5 +1588,85 @@ FAULTS = [
         " + WHOLE",
         "tests/bundle/test_verify_amounts.py"
         "::test_an_interval_of_a_mean_fits_a_count_that_was_moved_far_from_its_estimate",
+    ),
+    # Faults that an engineer may make in good faith
+    Fault(
+        "noise is drawn once for each row of a table",
+        LAPLACE,
+        "discrete_laplace(scale, exact.shape)\n    noisy",
+        "discrete_laplace(scale, exact.shape[-1:])\n    noisy",
+        OF_PERTURB + "::test_noise_is_a_draw_of_that_scale_and_shape",
+    ),
+    Fault(
+        "empty cells stay empty",
+        LAPLACE,
+        "    noisy: Ints = np.asarray(exact + (noise",
+        "    noise = np.where(exact == 0, 0, noise)\n    noisy: Ints = np.asarray(exact + (noise",
+        OF_PERTURB + "::test_noise_is_a_draw_of_that_scale_and_shape",
+        quick=True,
+    ),
+    Fault(
+        "noisy counts are never negative",
+        LAPLACE,
+        "    return noisy\n",
+        "    return np.maximum(noisy, 0)\n",
+        OF_PERTURB + "::test_every_call_draws_afresh_also_for_the_same_scale_and_shape",
+    ),
+    Fault(
+        "one stream of bits serves a process and its forks",
+        "dpengine/noise/bits.py",
+        "def keystream() -> BitSource:",
+        "from functools import lru_cache\n\n\n@lru_cache(maxsize=1)\ndef keystream() -> BitSource:",
+        OF_LAPLACE + "::test_a_process_and_its_forks_draw_different_noise",
+    ),
+    Fault(
+        "units of an amount are not squared in the variance of its noise",
+        "dpengine/estimate/error_distribution.py",
+        "moments.variance(each.scale_in_units) / each.grain**2",
+        "moments.variance(each.scale_in_units) / each.grain",
+        "tests/estimate/test_amounts.py"
+        "::test_small_groups_are_drawn_towards_the_others_only_as_far_as_the_noise_calls_for",
+    ),
+    Fault(
+        "the noise of a parent is left out of that of its boxes",
+        "dpengine/marginals/box_tree.py",
+        "variance[places] * (1 - portion) + portion**2 * spread[parents]",
+        "variance[places] * (1 - portion)",
+        "tests/marginals/test_box_tree.py::test_least_squares_along_the_tree_is_that_of_a_dense_solver",
+    ),
+    Fault(
+        "sums of boxes forget the noise that all have in common",
+        "dpengine/marginals/box_tree.py",
+        "        total += float(weight[roots] ** 2 @ variance[roots])\n",
+        "",
+        "tests/marginals/test_box_tree.py::test_least_squares_along_the_tree_is_that_of_a_dense_solver",
+    ),
+    Fault(
+        "a total of many cells counts as precise as one cell",
+        "dpengine/marginals/sums.py",
+        "1 / (one.values.size * float(one.allocation.scale) ** 2)",
+        "1 / float(one.allocation.scale) ** 2",
+        "tests/marginals/test_sums.py::test_the_total_follows_the_most_precise_table",
+    ),
+    Fault(
+        "least squares weigh sums like single cells",
+        "dpengine/marginals/least_squares.py",
+        "1 / (self.variances[measured] * self._cells(columns - component))",
+        "1 / self.variances[measured]",
+        "tests/marginals/test_least_squares.py::test_estimates_and_variances_equal_the_dense_solution",
+    ),
+    Fault(
+        "the covariance of estimates forgets a square",
+        "dpengine/marginals/least_squares.py",
+        "scale = 1 / precision / self._cells(frozenset(table) - component) ** 2",
+        "scale = 1 / precision / self._cells(frozenset(table) - component)",
+        OF_SUMS + "::test_half_widths_are_those_of_the_summed_noise",
+    ),
+    Fault(
+        "the noise of an audit is left out of the error that it finds",
+        "dpengine/estimate/model_intervals.py",
+        "total = max(float(sums.sum()), 0.0) + noise * math.sqrt(sums.size)",
+        "total = max(float(sums.sum()), 0.0)",
+        OF_INTERVALS + "::test_the_noise_of_the_audit_widens_intervals_and_never_narrows_them",
     ),
 ]

@@ -16,6 +16,7 @@ CROSS = "dpengine/bundle/checks/cross_check.py"
 PRICES = "dpengine/bundle/checks/price_check.py"
 MEASUREMENTS = "dpengine/bundle/checks/measurement_check.py"
 
+OF_MODEL_ERRORS = "tests/replicates/test_model_errors.py"
 OF_REPLICATES = "tests/replicates/test_replicates.py::test_each_measurement_has_draws_and_a_scale_of_its_own"
 OF_VERIFY = "tests/bundle/test_verify.py"
 OF_FAULTS = OF_VERIFY + "::test_every_change_is_found_even_where_all_sha_256_sums_are_recomputed"
@@ -118,11 +119,67 @@ FAULTS = [
         OF_REPLICATES,
     ),
     Fault(
+        "replicates of all levels have the same noise",
+        REPLICATES,
+        "_noise(basis.release_id, k, float(each.scale), basis",
+        "_noise(basis.release_id, 0, float(each.scale), basis",
+        OF_REPLICATES,
+    ),
+    Fault(
         "replicates of all boxes have the noise of the first",
         REPLICATES,
         "float(boxes.scale(int(part)))",
         "float(boxes.scale(int(boxes.parts[0])))",
         OF_REPLICATES,
+    ),
+    Fault(
+        "replicates of a model's columns do not add up to those of its total",
+        REPLICATES,
+        "errors + (total - errors.sum(axis=1))[:, None] / errors.shape[1]",
+        "errors",
+        "tests/replicates/test_replicates.py::test_replicates_agree_from_table_to_table_and_are_the_same_each_time",
+    ),
+    Fault(
+        "cells of a model have errors of the root of the size that the audit says",
+        REPLICATES,
+        "(SPREAD * basis.mean_errors(_published(basis, table))) ** 2",
+        "SPREAD * basis.mean_errors(_published(basis, table))",
+        OF_MODEL_ERRORS + "::test_errors_of_cells_are_as_large_as_the_audit_says_given_the_sums_of_their_columns",
+    ),
+    Fault(
+        "the independent part of a model's errors forgets a root",
+        REPLICATES,
+        "math.sqrt(1 - TREND) * _normal",
+        "(1 - TREND) * _normal",
+        OF_MODEL_ERRORS + "::test_errors_of_cells_are_as_large_as_the_audit_says_given_the_sums_of_their_columns",
+    ),
+    Fault(
+        "cells of all tables of a model have the same errors",
+        REPLICATES,
+        '(table, "cells")',
+        '"cells"',
+        OF_MODEL_ERRORS + "::test_errors_of_different_tables_are_independent",
+    ),
+    Fault(
+        "the trends of all columns of a table go the same way",
+        REPLICATES,
+        "_trend(basis, (table, axis), size)",
+        "_trend(basis, table, size)",
+        OF_MODEL_ERRORS + "::test_no_cell_is_off_to_one_side",
+    ),
+    Fault(
+        "replicates have no noise",
+        REPLICATES,
+        "_uniforms(release_id, (what, side), shape)",
+        "_uniforms(release_id, what, shape)",
+        "tests/replicates/test_replicates.py::test_fresh_noise_has_the_moments_of_discrete_laplace_noise",
+    ),
+    Fault(
+        "replicates of amounts have noise in rows, added to units",
+        REPLICATES,
+        "float(each.scale_in_units)",
+        "float(each.scale)",
+        "tests/estimate/test_amounts.py::test_replicates_have_the_noise_of_units_and_carry_means_and_sums",
     ),
     # Files: what is made of a plan, and what is verified
     Fault(

@@ -49,7 +49,10 @@ def whole(counts: tuple[int, ...]) -> dict[Shown, float]:
 
 
 class Walk:
-    """Replaces the draws of the sampler and enumerates their outcomes with the probability of each."""
+    """Replaces the draws of the sampler and enumerates their outcomes with the probability of each.
+
+    These are of the scale and the least number that the sampler was asked for, so it may draw with no others.
+    """
 
     def __init__(self) -> None:
         self.script: list[int] = []
@@ -72,11 +75,13 @@ class Walk:
         self.chance *= law[value]
         return value
 
-    def noise(self, _scale: Fraction, shape: tuple[int, ...]) -> Ints:
+    def noise(self, scale: Fraction, shape: tuple[int, ...]) -> Ints:
+        assert scale == SCALE
         law = {k: noise(k) for k in range(-FAR, FAR)} | {-FAR: at_least(FAR), FAR: at_least(FAR)}
         return np.array([self.draw(law) for _ in range(math.prod(shape))], dtype=np.int64)
 
-    def passed(self, keys: int, _scale: Fraction, least: int) -> int:
+    def passed(self, keys: int, scale: Fraction, least: int) -> int:
+        assert (scale, least) == (SCALE, LEAST)
         q = at_least(least)
         return int(self.draw({k: math.comb(keys, k) * q**k * (1 - q) ** (keys - k) for k in range(keys + 1)}))
 
@@ -84,7 +89,8 @@ class Walk:
         sets = list(combinations(range(keys), size))
         return np.array(self.draw(dict.fromkeys(sets, 1 / len(sets))), dtype=np.int64)
 
-    def geometric(self, _scale: Fraction, size: int) -> Ints:
+    def geometric(self, scale: Fraction, size: int) -> Ints:
+        assert scale == SCALE
         law = {g: (1 - A) * A**g for g in range(FAR)} | {FAR: A**FAR}
         return np.array([self.draw(law) for _ in range(size)], dtype=np.int64)
 

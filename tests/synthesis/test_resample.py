@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ from dpengine.estimate.consistency import ConsistentTables, make_consistent
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.marginals.marginal import Domain, Marginal
 from dpengine.measure.strategy import decide
+from dpengine.synthesis import resample
 from dpengine.synthesis.generate_rows import SyntheticRows
 from dpengine.synthesis.resample import expand, rescale, unique_rows
 from tests.plans import noisy_values, plans
@@ -69,3 +71,28 @@ def test_weighted_rows_are_scaled_to_any_number(held: list[tuple[int, int, int]]
     places = expand(taken)
     cells = (rows["a"] * 3 + rows["b"])[places]
     assert np.array_equal(np.bincount(cells, minlength=12), np.bincount(a * 3 + b, taken, 12))
+
+
+def test_swaps_bring_tables_nearer_to_the_scaled_ones() -> None:
+    """A swap is made only if it helps, so the more often rows are looked at, the nearer they are."""
+    chance = np.random.default_rng(3)
+    sizes, count = {"a": 6, "b": 5, "c": 4}, 700
+    rows = {name: chance.integers(0, size, 2000) for name, size in sizes.items()}
+    tables = [("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c")]
+    weights = np.ones(2000, dtype=np.int64)
+
+    def off(taken: np.ndarray) -> float:
+        errors = 0.0
+        for table in tables:
+            domain = Domain(table, tuple(sizes[name] for name in table))
+            cells = domain.cells([rows[name] for name in table])
+            errors += float((np.bincount(cells, taken - count / 2000, domain.size) ** 2).sum())
+        return errors
+
+    left = []
+    for passes in range(len(resample.ACCEPTED) + 1):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(resample, "ACCEPTED", resample.ACCEPTED[:passes])
+            left.append(off(rescale(rows, weights, count, tables, sizes)))
+    assert left == sorted(left, reverse=True)
+    assert left[-1] < 0.4 * sum(np.prod([sizes[name] for name in table]) for table in tables), "in each cell on average"

@@ -152,7 +152,7 @@ def test_a_sample_asks_before_it_takes_the_place_of_a_plan_and_the_plan_comes_ba
     offered = labelled(menu(clinic).selectbox, "Recent")
     offered.set_value(offered.options[0]).run()
     press(clinic, "Open it")
-    assert "The plan for clinic.csv is open." in texts(clinic) or "still waits" in texts(clinic)
+    assert "Your plan for clinic.csv still waits for its table" in texts(clinic)
     uploaded(clinic, "Drop a table", "clinic.csv", CLINIC)
     assert visit_of(clinic).entries == before
 
