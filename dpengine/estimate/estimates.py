@@ -147,7 +147,7 @@ class UnbiasedEstimates:
         amounts = frozenset(name for name in self.plan.used if isinstance(self.plan.column(name), Amount))
         values = [one.rows for one in self.marginals]
         if self.plan.resolution.chains:
-            return agree(self.squares, values, amounts, (), (), None, self.plan.resolution)
+            return agree(self.squares, values, amounts, self.plan.resolution)
         return make_consistent(self.squares, values, amounts)
 
     def _error(self, table: Columns) -> ErrorDistribution:

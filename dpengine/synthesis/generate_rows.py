@@ -33,7 +33,7 @@ from dpengine.marginals.nested import NO_LEVELS
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
 from dpengine.spec.categories.resolution import Resolution
-from dpengine.synthesis.by_columns import alone, by_columns, fits, given
+from dpengine.synthesis.by_columns import alone, by_columns, dependence, fits, given
 from dpengine.synthesis.by_tables import by_tables, followed, most_people
 from dpengine.synthesis.kept_counts import keep_counts
 from dpengine.synthesis.nearest import nearest_counts
@@ -253,12 +253,9 @@ def _along_tree(model: Pairwise, names: list[str], rows: int) -> Codes:
 
 def _dependence_tree(model: Pairwise, names: list[str]) -> list[tuple[str, str]]:
     """Return the edges (parent, child) of the tree of strongest dependence, from the first column outwards."""
-
-    def strength(a: str, b: str) -> tuple[float, str]:
-        apart = model.pair(a, b) - np.outer(model.one[a], model.one[b]) / model.total
-        return float(np.abs(apart).sum()), a  # among equally strong edges, the last parent by name
-
-    return [(parent, child) for parent, child, _ in spanning_tree(names, strength)]
+    # Among equally strong edges, the last parent by name.
+    edges = spanning_tree(names, lambda parent, child: (dependence(model, parent, child), parent))
+    return [(parent, child) for parent, child, _ in edges]
 
 
 def _of_noise(model: Pairwise, starts: Ints) -> Reals:
