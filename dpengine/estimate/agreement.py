@@ -9,7 +9,7 @@ post-processing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -92,11 +92,12 @@ def agree(
     single = {name: each.project((name,)).values for each in expected[::-1] for name in each.columns}
     of_rows = [tuple(model.one)] if model is not None else []
     fitted = fit_tables(squares, estimate, counted_tables(squares, amounts), total, single)
-    implied_by = [*of_rows, *(each.columns for each in levels)]
-    direct = [table for table in maximal([*fitted])
-              if all({*table} != {*each.columns} for each in expected)
-              and not any(resolution.finer_columns(table, one) for one in implied_by)]  # fmt: skip
     earlier = [*of_rows, *(each.columns for each in expected)]
+    # Of rows and levels, tables at a coarser level are sums; of boxes, only the tables themselves are known.
+    known = [*of_rows, *(each.columns for each in levels)]
+    direct = [table for table in maximal([*fitted])
+              if {*table} not in [{*each.columns} for each in expected]
+              and not any(resolution.finer_columns(table, one) for one in known)]  # fmt: skip
     if tree_order(resolution, [*earlier, *direct]) is None and (joint := in_one(resolution, earlier, direct)):
         if model is None and trees and not levels:
             model, direct = through_pairs(squares, estimate, direct, total), []
@@ -109,6 +110,17 @@ def agree(
     if model is not None:
         boxed = [_boxed(*each, model) for each in zip(trees, measured_trees, strict=True)]
         return _following(model, expected, boxed, resolution, total)
+    return _without_model(expected, trees, single, resolution, total)
+
+
+def _without_model(
+    expected: Sequence[Marginal[np.float64]],
+    trees: Sequence[BoxTree],
+    single: Mapping[str, Floats],
+    resolution: Resolution,
+    total: int,
+) -> ConsistentTables:
+    """Return tables in whole numbers, those of boxes first; through one table of all columns if they have no order."""
     order = tree_order(resolution, [each.columns for each in expected])
     if order is None:
         in_order = [each.project(sorted(each.columns)) for each in expected]

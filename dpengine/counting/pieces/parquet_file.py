@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpengine.counting.encoding.numpy_lookup import BatchCoding, coding_of
-from dpengine.counting.fingerprint import FIXED_WIDTH, HashedColumn, hashed_columns
+from dpengine.counting.fingerprint import FIXED_WIDTH, hashed_columns
 from dpengine.counting.pieces.known_texts import Encode, Pieces, coding_of_few, has_few, hashed_few
 from dpengine.sources.files import parquet
 from dpengine.sources.table import LocalTable
@@ -50,7 +50,8 @@ def pieces_of(
     if codings is None:
         batches.close()
         return None
-    words = [_hashed(place, table.columns[place].type) for place in hashed]
+    kinds = [(place, table.columns[place].type) for place in hashed]
+    words = [hashed_few() if kind == "VARCHAR" else hashed_columns([(place, kind)])[0] for place, kind in kinds]
     parts = _parts(table.parquet)
     read: list[Iterator[Any]] = [pieces(part) for part in parts] or [chain([first], batches)]
     rows = [map(_ordered, each, repeat(order)) for each in read]
@@ -110,7 +111,3 @@ def _codings(
                 return None
         codings.append(coding)
     return codings
-
-
-def _hashed(place: int, kind: str) -> HashedColumn:
-    return hashed_few() if kind == "VARCHAR" else hashed_columns([(place, kind)])[0]
