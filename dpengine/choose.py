@@ -89,16 +89,7 @@ class Candidates:
         """
         if len(names) != len(scores):
             raise PlanError(_("each candidate needs a score, and each score a candidate"))
-        if len(names) < 2:
-            raise PlanError(_("a choice needs at least two candidates"))
-        if len(names) > MAX_CANDIDATES:
-            raise PlanError(_("there may be at most {most} candidates", most=number(MAX_CANDIDATES)))
-        stripped = tuple(name.strip() if isinstance(name, str) else "" for name in names)
-        if "" in stripped:
-            raise PlanError(_("candidate {k} has no name", k=stripped.index("") + 1))
-        if len(set(stripped)) < len(stripped):
-            twice = next(k for k, name in enumerate(stripped, 1) if name in stripped[: k - 1])
-            raise PlanError(_("candidate {k} has the name of another one; names must differ", k=twice))
+        stripped = _checked(names)
         exact = tuple(_number(score, partial(_score_of, k)) for k, score in enumerate(scores, 1))
         step = _number(sensitivity, lambda: _("the sensitivity"))
         if isinstance(sensitivity, float | np.floating):
@@ -215,6 +206,21 @@ def _draw(candidates: Candidates, exact: tuple[Ints, int]) -> tuple[str, Fractio
     epsilon = candidates.epsilon
     index = _MECHANISMS[candidates.mechanism](scores, epsilon, sensitivity, monotone=candidates.monotone)
     return candidates.names[index], epsilon
+
+
+def _checked(names: Sequence[object]) -> tuple[str, ...]:
+    """Return the names of candidates, without blanks around them. Raises `PlanError`."""
+    if len(names) < 2:
+        raise PlanError(_("a choice needs at least two candidates"))
+    if len(names) > MAX_CANDIDATES:
+        raise PlanError(_("there may be at most {most} candidates", most=number(MAX_CANDIDATES)))
+    stripped = tuple(name.strip() if isinstance(name, str) else "" for name in names)
+    if "" in stripped:
+        raise PlanError(_("candidate {k} has no name", k=stripped.index("") + 1))
+    if len(set(stripped)) < len(stripped):
+        twice = next(k for k, name in enumerate(stripped, 1) if name in stripped[: k - 1])
+        raise PlanError(_("candidate {k} has the name of another one; names must differ", k=twice))
+    return stripped
 
 
 def _score_of(k: int) -> str:

@@ -123,13 +123,7 @@ def from_geojson(text: str, values: Sequence[str], words: Mapping[str, str] | No
     areas = {value: list(_polygons(geometry)) for value, geometry in named.items()}
     if not any(areas.values()):
         raise ValueError(_("the features of these values hold no polygons"))
-    areas = _across_the_date_line(areas)
-    points = [point for area in areas.values() for polygon in area for ring in polygon for point in ring]
-    width = max(max(end) - min(end) for end in zip(*points, strict=True)) or 1.0
-    for steps in STEPS:
-        texts = {value: _written(area, width / steps) for value, area in areas.items()}
-        if sum(each.count(",") for each in texts.values()) <= MAX_POINTS:
-            break
+    texts = _with_few_points(_across_the_date_line(areas))
     outlines = {value: each for value, each in texts.items() if each}
     check(outlines)
     return outlines
@@ -197,6 +191,17 @@ def _across_the_date_line(areas: dict[str, list[Polygon]]) -> dict[str, list[Pol
         value: [[[(x % 360, y) for x, y in ring] for ring in polygon] for polygon in area]
         for value, area in areas.items()
     }
+
+
+def _with_few_points(areas: Mapping[str, list[Polygon]]) -> dict[str, str]:
+    """Return areas as texts, on the finest grid on which they have few enough points, or else on the coarsest."""
+    points = [point for area in areas.values() for polygon in area for ring in polygon for point in ring]
+    width = max(max(end) - min(end) for end in zip(*points, strict=True)) or 1.0
+    for steps in STEPS:
+        texts = {value: _written(area, width / steps) for value, area in areas.items()}
+        if sum(each.count(",") for each in texts.values()) <= MAX_POINTS:
+            break
+    return texts
 
 
 def _written(area: Iterable[Polygon], step: float) -> str:

@@ -125,7 +125,8 @@ def templates() -> Environment:
         keep_trailing_newline=True,
     )
     environment.globals |= {
-        "_": _, "plural": plural, "number": number, "localised": localised, "language": language, "code": _code,
+        "_": _, "plural": plural, "number": number, "localised": localised, "language": language,
+        "code": Markup("<code>{}</code>").format,
     }  # fmt: skip
     environment.filters |= {"fold": _fold, "item": _item, "capitalise_first": capitalised}
     return environment
@@ -147,10 +148,6 @@ def _fold(text: str, first: str = "", later: str = "") -> str:
     return textwrap.fill(
         text, LINE, initial_indent=first, subsequent_indent=later, break_long_words=False, break_on_hyphens=False
     )
-
-
-def _code(text: str) -> Markup:
-    return Markup("<code>{}</code>").format(text)
 
 
 def _item(text: str, label: str, width: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -24,7 +24,6 @@ from dpengine.results.published_columns import NUMBERS, Measure, measures, numbe
 from dpengine.results.result import Result
 from dpengine.results.spans import Span
 from dpengine.spec.counted_wording import counted_how
-from dpengine.spec.domain import Column
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, label_words, people
 from dpengine.translation.catalogue import _, number
@@ -139,7 +138,10 @@ def _table(result: Result, table: Columns, file: str, room: int) -> dict[str, An
         "rows": [
             {"labels": texts, "noisy": bool(mark), "amounts": written, **numbers}
             for *texts, mark, numbers, written in zip(
-                *(_in_words(column, shown[name]) for column, name in zip(columns, names, strict=True)),
+                *(
+                    map(label_words(column).__getitem__, shown[name])
+                    for column, name in zip(columns, names, strict=True)
+                ),
                 noisy.ravel()[:rows],
                 count_texts(shown),
                 [[texts[k] for texts in amounts.values()] for k in range(rows)],
@@ -159,12 +161,6 @@ def _levels(result: Result, table: Columns) -> Markup | None:
         return None
     fixed = dict.fromkeys((each for each in table if each != name), ALL)
     return level_rows(level_tree(result, table, name, fixed), heading_of(result.plan, (name,)))
-
-
-def _in_words(column: Column, labels: Iterable[str]) -> list[str]:
-    """Return what readers see for each of the labels of a column."""
-    words = label_words(column)
-    return [words[label] for label in labels]
 
 
 def _figure(result: Result, table: Columns, measure: Measure | None, room: int) -> dict[str, Any] | None:

@@ -36,7 +36,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dpengine.array_types import Columns, Floats
@@ -284,10 +284,8 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
         most = sizes.PROSE_BYTES if plan is None else sizes.file_bytes(plan, name, tables.get(name))
         pieces = _Pieces(members.pieces(name, most))
         try:
-            if cross_check is not None and name == "synthetic.csv":
-                faults += cross_check.add_rows(pieces)
-            elif cross_check is not None and name in tables:
-                faults += cross_check.add_table(pieces, name, tables[name])
+            if cross_check is not None:
+                faults += _compared(cross_check, pieces, name, tables)
             pieces.finish()
         except ReleaseError as error:
             damaged += map(str, error.faults)
@@ -300,6 +298,15 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
     if damaged:
         raise ReleaseError(damaged)
     return faults + (cross_check.of_all() if cross_check is not None and not faults else [])
+
+
+def _compared(
+    cross_check: CrossCheck, pieces: Iterable[bytes], name: str, tables: Mapping[str, Columns]
+) -> Sequence[str]:
+    """Compare a file of rows, or of one of the `tables`, with what was read before."""
+    if name == "synthetic.csv":
+        return cross_check.add_rows(pieces)
+    return cross_check.add_table(pieces, name, tables[name]) if name in tables else ()
 
 
 def _half_widths(checked: Manifest, plan: Plan) -> dict[Columns, float | Floats]:

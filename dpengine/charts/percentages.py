@@ -42,11 +42,7 @@ class PercentCells(Cells):
     def __init__(self, plan: Plan, table: Columns, within: Sequence[str], frame: pd.DataFrame, *, digits: int) -> None:
         self.table = table
         known = [list(dict.fromkeys(frame.iloc[:, place])) for place in range(len(table))]
-        groups = [name for name in table if name in within]
-        if not groups and len(table) > 1:
-            groups = [min(table, key=lambda name: len(known[table.index(name)]))]
-        rows = [name for name in table if name not in groups]
-        sides = [[table.index(name) for name in side] for side in (rows, groups) if side]
+        sides = _sides(table, within, [len(labels) for labels in known])
         columns = [plan.column(name) for name in table]
         words = [label_words(each) for each in columns]
         shown = [[words[label] for label in labels] for words, labels in zip(words, known, strict=True)]
@@ -88,6 +84,15 @@ class PercentCells(Cells):
     def text(self, value: float) -> str:
         """Write a percentage."""
         return f"{super().text(value)} %"
+
+
+def _sides(table: Columns, within: Sequence[str], sizes: Sequence[int]) -> list[list[int]]:
+    """Return the places of the columns whose cells are rows, and of those that form groups, if there are any."""
+    groups = [place for place, name in enumerate(table) if name in within]
+    if not groups and len(table) > 1:
+        groups = [min(range(len(table)), key=sizes.__getitem__)]
+    rows = [place for place in range(len(table)) if place not in groups]
+    return [side for side in (rows, groups) if side]
 
 
 def percentages_drawing(cells: PercentCells, plan: Plan, *, dark: bool = False) -> tuple[Drawing, str] | None:

@@ -45,7 +45,7 @@ def compare(before: Path, after: Path, columns: tuple[str, ...], output: Path | 
     import pandas as pd
 
     from dpengine import safe_csv
-    from dpengine.compare import COLUMNS, largest_first, not_compared, number_headings
+    from dpengine.compare import COLUMNS, not_compared, number_headings
     from dpengine.compare import compare as compared
     from dpengine.spec.typed_names import table_typed
     from dpengine.spec.wording import name_of
@@ -63,15 +63,14 @@ def compare(before: Path, after: Path, columns: tuple[str, ...], output: Path | 
         tables[name_of(table)] = frame[[*COLUMNS]].assign(table=name_of(table), cell=cells)[["table", "cell", *COLUMNS]]
     left_out = [each for each in not_compared(*both) if wanted is None or _is_of(each, wanted[0])]
     if output is not None:
-        from dpengine.changes_page import changes_page  # charts take a while to load
-
-        listed = pd.DataFrame(_rows(left_out), columns=["table", "cell", "number", "not_compared"])
         with writing(output):
-            output.write_bytes(
-                changes_page(*both, changes)
-                if output.suffix.lower() == ".html"
-                else safe_csv.from_frame(pd.concat((*tables.values(), listed), ignore_index=True))
-            )
+            if output.suffix.lower() == ".html":
+                from dpengine.changes_page import changes_page  # charts take a while to load
+
+                output.write_bytes(changes_page(*both, changes))
+            else:
+                listed = pd.DataFrame(_rows(left_out), columns=["table", "cell", "number", "not_compared"])
+                output.write_bytes(safe_csv.from_frame(pd.concat((*tables.values(), listed), ignore_index=True)))
     if as_json:
         numbers = {name: json.loads(frame.to_json(orient="records")) for name, frame in tables.items()}
         click.echo(json.dumps({"tables": numbers, "not_compared": [_payload(each) for each in left_out]}))
@@ -79,15 +78,22 @@ def compare(before: Path, after: Path, columns: tuple[str, ...], output: Path | 
     say(f"from {_release_in_words(both[0])} to {_release_in_words(both[1])}")
     warn_of_order(*both)
     for name, frame in tables.items():
-        changed = largest_first(frame.assign(said=said[name], heading=headings[name])[frame["beyond_noise"]])
-        first = "; those that are largest beside their noise:" if len(changed) > MAX_SHOWN else ""
-        verb = "is" if len(changed) == 1 else "are"
-        say(f"{name}: {len(changed):,} of {len(frame):,} changes {verb} beyond the noise{first}")
-        _say_first(map(_change_in_words, changed.head(MAX_SHOWN).to_dict("records")), len(changed))
+        _say_changes(name, frame.assign(said=said[name], heading=headings[name]))
     if left_out:
         say("not compared:")
         _say_first((f"{missed}: {missed.reason}" for missed in left_out), len(left_out))
     say("of cells that did not change, about one in 20 is beyond the noise by chance")
+
+
+def _say_changes(name: str, changes: pd.DataFrame) -> None:
+    """Print the changes of a table that are beyond the noise."""
+    from dpengine.compare import largest_first
+
+    beyond = largest_first(changes[changes["beyond_noise"]])
+    first = "; those that are largest beside their noise:" if len(beyond) > MAX_SHOWN else ""
+    verb = "is" if len(beyond) == 1 else "are"
+    say(f"{name}: {len(beyond):,} of {len(changes):,} changes {verb} beyond the noise{first}")
+    _say_first(map(_change_in_words, beyond.head(MAX_SHOWN).to_dict("records")), len(beyond))
 
 
 def _say_first(lines: Iterable[str], total: int) -> None:

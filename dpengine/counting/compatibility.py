@@ -38,23 +38,15 @@ def column_faults(fields: Sequence[Field], columns: Sequence[Column | Grid], uni
             continue
         members = member_types(types[name])
         if isinstance(column, Date | Time) and column.zone is not None and tuple(members) == OBJECTS:
-            faults.append(
-                _(
-                    "column {name} has cells of several types, as in a workbook or among Python objects, which keep no "
-                    "zone: leave the zone out, or make it a column of times with a zone, or of texts",
-                    name=repr(name),
-                )
+            text = mark(
+                "column {name} has cells of several types, as in a workbook or among Python objects, which keep no "
+                "zone: leave the zone out, or make it a column of times with a zone, or of texts"
             )
+            faults.append(_(text, name=repr(name)))
         for each in members or [types[name]]:
             if (family := family_of(each)) is None:
-                kind = each.split("(")[0].lower()
-                faults.append(
-                    _(
-                        "column {name} holds {kind} values, which cannot be counted; write them as text or numbers",
-                        name=repr(name),
-                        kind=kind,
-                    )
-                )
+                text = mark("column {name} holds {kind} values, which cannot be counted; write them as text or numbers")
+                faults.append(_(text, name=repr(name), kind=each.split("(")[0].lower()))
             elif column is not None and each == types[name] and (fault := _unreadable(column, family)):
                 faults.append(fault)
     return faults

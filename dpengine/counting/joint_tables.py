@@ -41,11 +41,7 @@ class JointTables:
         self._soft = {each.name for each in self.amounts.values()}
         sizes = dict(zip(self._names, self.sizes, strict=True))
         apart = {soft: [each for each in marginals if self._soft & {*each} == soft] for soft in self._kinds(marginals)}
-        self._joints = [
-            joint
-            for tables in apart.values()
-            for joint in cover(tables, self._without_others(sizes, tables), _MAX_CELLS)
-        ]
+        self._joints = [joint for tables in apart.values() for joint in self._cover(tables, sizes)]
         self._marginals = marginals
         self.axes = [[self._names.index(name) for name in joint] for joint in self._joints]
 
@@ -74,10 +70,11 @@ class JointTables:
         """Return the different sets of amounts that are columns of `tables`."""
         return list(dict.fromkeys(frozenset(self._soft & {*each}) for each in tables))
 
-    def _without_others(self, sizes: Mapping[str, int], tables: Sequence[Columns]) -> dict[str, int]:
-        """Return the sizes of all columns except amounts that are in none of `tables`."""
+    def _cover(self, tables: Sequence[Columns], sizes: Mapping[str, int]) -> list[Columns]:
+        """Choose joint tables for `tables` over the same amounts; they have no other amounts."""
         used = {name for table in tables for name in table}
-        return {name: size for name, size in sizes.items() if name in used or name not in self._soft}
+        usable = {name: size for name, size in sizes.items() if name in used or name not in self._soft}
+        return cover(tables, usable, _MAX_CELLS)
 
 
 def cover(tables: Sequence[Columns], sizes: Mapping[str, int], max_cells: int) -> list[Columns]:

@@ -39,11 +39,6 @@ def _copies(axes: Sequence[int], joints: JointTables) -> list[int]:
     return [axis for axis in axes if axis in joints.amounts for _copy in range(joints.amounts[axis].degree)]
 
 
-def _products(groups: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    """Return the sets of amounts, by their axes, whose products of units have to be summed."""
-    return sorted({each for group in groups for each in _subsets(group) if each})
-
-
 def _name(group: Sequence[int]) -> str:
     """Name the sum of the products of these amounts' units; without amounts, it is the number of countable rows."""
     return "_".join(["t", *map(str, group)])
@@ -203,7 +198,8 @@ class RemoteRows:
             split = ", ".join(f"{_cell(amount, axis)}, {_units(amount, axis)}" for axis, amount in amounts.items())
             rows = f"SELECT *, {split} FROM ({rows}) AS whole"
         sets = ", ".join(f"({', '.join(cell[axis] for axis in axes)})" for axes in joints.axes)
-        products = _products([_copies(axes, joints) for axes in joints.axes])
+        # The sets of amounts, by their axes, whose products of units have to be summed.
+        products = sorted({each for axes in joints.axes for each in _subsets(_copies(axes, joints)) if each})
         outputs = [f"coalesce(CAST({cell[axis]} AS BIGINT), -1) AS g{axis}" for axis in used]
         outputs += [f"{times} AS {_name(())}"]
         outputs += [

@@ -178,8 +178,8 @@ class LocalRows:
         self,
         columns: Sequence[BatchCoding | HashedColumn],
         sums: Sequence[Totals | RowSums],
-        progress: Callable[[float], None] = lambda part: None,
-        rows: Iterator[Any] | str | None = None,
+        progress: Callable[[float], None],
+        rows: Iterator[Any] | str | None,
     ) -> None:
         """Stream all rows once; each of `sums` adds up the outputs of its own columns.
 

@@ -124,7 +124,7 @@ def _select(
     selection: Selection,
     of: Sequence[Column | Grid],
     select: str,
-    group: Sequence[str] = (),
+    group: Sequence[str],
     *,
     complete: bool = True,
 ) -> list[tuple[Any, ...]]:

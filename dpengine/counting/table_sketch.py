@@ -15,6 +15,7 @@ import numpy as np
 from dpengine.accounting.sketch import BINS, NAMELESS, ROWS, VALUES, Histogram, Sketch
 from dpengine.array_types import Columns, Ints
 from dpengine.counting.fingerprint import Words, bins_of, words_of
+from dpengine.marginals.marginal import Marginal
 from dpengine.sources.table import Table
 from dpengine.spec.domain import Amount
 from dpengine.spec.numeric.amount_steps import Stepped
@@ -47,13 +48,12 @@ def _of_cells(plan: Plan, marginals: Sequence[Columns], counts: Sequence[Ints]) 
     plain = ((each, cells) for each, cells in zip(marginals, counts, strict=True) if not isinstance(each, Stepped))
     rows = dict(_in_rows(plan, columns, cells) for columns, cells in plain)
     counted = sorted(rows.items(), key=lambda each: each[1].size)
-    single: dict[str, Ints] = {}
+    smallest: dict[str, tuple[Columns, Ints]] = {}  # of the marginals with each column
     for columns, cells in counted:
-        for axis, name in enumerate(columns):
-            if name not in single and len(single) < _MAX_COLUMNS:
-                single[name] = cells.sum(axis=tuple(k for k in range(len(columns)) if k != axis))
+        smallest |= {name: (columns, cells) for name in columns if name not in smallest}
+    single = [((name,), Marginal(*smallest[name]).project((name,)).values) for name in [*smallest][:_MAX_COLUMNS]]
     several = [each for each in counted if len(each[0]) > 1 and each[1].size <= _MAX_CELLS]
-    shown = [*(((name,), cells) for name, cells in single.items()), *several[-_MAX_MARGINALS:]]
+    shown = [*single, *several[-_MAX_MARGINALS:]]
     words = {name: words_of(plan.column(name).labels) for columns, _ in shown for name in columns}
     return [_histogram([words[name] for name in columns], cells) for columns, cells in shown]
 

@@ -30,12 +30,8 @@ class Totals:
 
     def add(self, arrays: Sequence[Any], rows: int) -> None:
         """Add a batch of `rows` rows; `arrays` holds the outputs of all columns in turn."""
-        remaining = iter(arrays)
-        codes = [column.codes(list(islice(remaining, len(column.outputs)))) for column in self.columns]
-        lacking = [code < 0 for code, column in zip(codes, self.columns, strict=True) if not column.complete]
-        if lacking and (left_out := np.logical_or.reduce(lacking)).any():
-            codes = [column[~left_out] for column in codes]
-            rows = len(codes[0])
+        codes = self._codes(arrays)
+        rows = len(codes[0]) if codes else rows
         shared = {axis: amount.split(codes[axis].astype(np.int64)) for axis, amount in self._amounts.items()}
         codes = [shared[axis][0].astype(np.int32) if axis in shared else code for axis, code in enumerate(codes)]
         narrow = all(counts.size < 2**31 for counts in self.counts)  # half the memory to read
@@ -43,14 +39,26 @@ class Totals:
         for counts, axes in zip(self.counts, self._axes, strict=True):
             _flat_index(cells, [codes[axis] for axis in axes], counts.shape)
             for corner, weights in self._corners(cells, axes, counts.shape, shared):
-                places, flat = corner.astype(np.intp, copy=False), counts.reshape(-1)  # as NumPy counts fastest
-                if weights is None and flat.size <= rows:
-                    more = np.bincount(places, minlength=flat.size)
-                    with self._adding:
-                        flat += more
-                else:
-                    with self._adding:
-                        np.add.at(flat, places, 1 if weights is None else weights)
+                self._add_units(counts.reshape(-1), corner.astype(np.intp, copy=False), weights)
+
+    def _codes(self, arrays: Sequence[Any]) -> list[Codes]:
+        """Return the codes of each column, without the rows that lack one."""
+        remaining = iter(arrays)
+        codes = [column.codes(list(islice(remaining, len(column.outputs)))) for column in self.columns]
+        lacking = [code < 0 for code, column in zip(codes, self.columns, strict=True) if not column.complete]
+        if lacking and (left_out := np.logical_or.reduce(lacking)).any():
+            return [column[~left_out] for column in codes]
+        return codes
+
+    def _add_units(self, counts: Ints, places: npt.NDArray[np.intp], units: Ints | None) -> None:
+        """Add the units of each row to a flat table; with None, each row is one. NumPy counts `intp` fastest."""
+        if units is None and counts.size <= places.size:
+            more = np.bincount(places, minlength=counts.size)
+            with self._adding:
+                counts += more
+        else:
+            with self._adding:
+                np.add.at(counts, places, 1 if units is None else units)
 
     def _corners(
         self,

@@ -9,7 +9,7 @@ post-processing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -72,11 +72,12 @@ def agree(
     squares: LeastSquares,
     values: Sequence[Ints | Floats],
     amounts: frozenset[str],
-    trees: Sequence[BoxTree],
-    levels: Sequence[Marginal[np.float64]],
-    model: Pairwise | None,
     resolution: Resolution,
+    *,
+    trees: Sequence[BoxTree] = (),
     measured_trees: Sequence[BoxTree] = (),
+    levels: Sequence[Marginal[np.float64]] = (),
+    model: Pairwise | None = None,
 ) -> ConsistentTables | Following:
     """Make tables agree: a fixed function of its arguments.
 
@@ -89,12 +90,14 @@ def agree(
     trees = [replace(tree, total=float(total)) for tree in trees]
     expected = [*(Marginal(tree.boxes.columns, tree.table) for tree in trees), *levels]
     single = {name: each.project((name,)).values for each in expected[::-1] for name in each.columns}
-    known = [*([tuple(model.one)] if model is not None else []), *(each.columns for each in levels)]
+    of_rows = [tuple(model.one)] if model is not None else []
     fitted = fit_tables(squares, estimate, counted_tables(squares, amounts), total, single)
+    earlier = [*of_rows, *(each.columns for each in expected)]
+    # Of rows and levels, tables at a coarser level are sums; of boxes, only the tables themselves are known.
+    known = [*of_rows, *(each.columns for each in levels)]
     direct = [table for table in maximal([*fitted])
-              if all({*table} != {*each.columns} for each in expected)
+              if {*table} not in [{*each.columns} for each in expected]
               and not any(resolution.finer_columns(table, one) for one in known)]  # fmt: skip
-    earlier = [*([tuple(model.one)] if model is not None else []), *(each.columns for each in expected)]
     if tree_order(resolution, [*earlier, *direct]) is None and (joint := in_one(resolution, earlier, direct)):
         if model is None and trees and not levels:
             model, direct = through_pairs(squares, estimate, direct, total), []
@@ -105,22 +108,19 @@ def agree(
     for table in direct:
         expected.append(Marginal(table, _with_margins(fitted[table], table, expected)))
     if model is not None:
-        order = tree_order(resolution, [tuple(model.one), *(each.columns for each in expected)])
-        assert order is not None, "checked before anything is spent"
-        by_columns = {each.columns: each for each in expected}
         boxed = [_boxed(*each, model) for each in zip(trees, measured_trees, strict=True)]
-        boxes = _whole_boxes(boxed, tuple(model.one), order[1:], resolution)
-        for of_boxes, _order in boxed:
-            if of_boxes.columns in boxes:
-                shared = boxes[of_boxes.columns][1].counts.columns
-                model = _with_sums(model, Marginal(shared, _over(resolution, of_boxes, shared)), total)
-        return Following(
-            model,
-            tuple(by_columns[columns] for columns in order[1:] if columns not in boxes),
-            resolution,
-            tuple(kept for _counts, kept in boxes.values()),
-            tuple(counts for columns, (counts, kept) in boxes.items() if kept.counts.columns != columns),
-        )
+        return _following(model, expected, boxed, resolution, total)
+    return _without_model(expected, trees, single, resolution, total)
+
+
+def _without_model(
+    expected: Sequence[Marginal[np.float64]],
+    trees: Sequence[BoxTree],
+    single: Mapping[str, Floats],
+    resolution: Resolution,
+    total: int,
+) -> ConsistentTables:
+    """Return tables in whole numbers, those of boxes first; through one table of all columns if they have no order."""
     order = tree_order(resolution, [each.columns for each in expected])
     if order is None:
         in_order = [each.project(sorted(each.columns)) for each in expected]
@@ -128,6 +128,35 @@ def agree(
     by_columns = {each.columns: each for each in expected}
     first = [*round_boxes(trees[0]).tables] if trees else []
     return ConsistentTables(_in_order(resolution, [by_columns[each] for each in order[len(first) :]], first, total))
+
+
+def _following(
+    model: Pairwise,
+    expected: Sequence[Marginal[np.float64]],
+    boxed: Sequence[tuple[Marginal[np.float64], Ints]],
+    resolution: Resolution,
+    total: int,
+) -> Following:
+    """Return a model and the `expected` tables in an order in which these follow it.
+
+    `boxed` are expected counts of the tables of boxes, and their cells in order.
+    """
+    columns = tuple(model.one)
+    order = tree_order(resolution, [columns, *(each.columns for each in expected)])
+    assert order is not None, "checked before anything is spent"
+    by_columns = {each.columns: each for each in expected}
+    boxes = _whole_boxes(boxed, columns, order[1:], resolution)
+    for of_boxes, _order in boxed:
+        if of_boxes.columns in boxes:
+            shared = boxes[of_boxes.columns][1].counts.columns
+            model = _with_sums(model, Marginal(shared, _over(resolution, of_boxes, shared)), total)
+    return Following(
+        model,
+        tuple(by_columns[names] for names in order[1:] if names not in boxes),
+        resolution,
+        tuple(kept for _counts, kept in boxes.values()),
+        tuple(counts for names, (counts, kept) in boxes.items() if kept.counts.columns != names),
+    )
 
 
 def _boxed(tree: BoxTree, measured: BoxTree, model: Pairwise) -> tuple[Marginal[np.float64], Ints]:

@@ -101,9 +101,7 @@ def fit_amount(
     columns.
     """
     cliques = maximal(list(tables))
-    subsets = {part for clique in cliques for size in range(len(clique) + 1) for part in combinations(clique, size)}
-    if len(subsets) > MAX_STAGES:
-        subsets = {part for part in subsets if len(part) <= 2 or part in cliques}
+    subsets = _subsets(cliques)
     knots, missing = amount.knot_fractions, [0.0] if amount.missing else []
     done: list[AmountTable] = []
     for clique in junction_order(cliques) or [tuple(sorted({name for each in cliques for name in each}))]:
@@ -123,6 +121,12 @@ def fit_amount(
         steps = _agreeing(limits * means, limits, clique, agreed.get("steps"))
         done.append(AmountTable(clique, amount.name, known, steps))
     return tuple(done)
+
+
+def _subsets(cliques: Sequence[Columns]) -> set[Columns]:
+    """Return all subsets of each clique; if these are too many, those of up to two columns, and the cliques."""
+    subsets = {part for clique in cliques for size in range(len(clique) + 1) for part in combinations(clique, size)}
+    return subsets if len(subsets) <= MAX_STAGES else {part for part in subsets if len(part) <= 2 or part in cliques}
 
 
 def join(tables: Sequence[AmountTable], people: Ints, top: int) -> AmountTable:

@@ -85,13 +85,7 @@ def _weighted_sum(terms: tuple[tuple[float, int, Fraction], ...]) -> ErrorDistri
     variance = math.fsum(each_variance)
     sd = math.sqrt(variance)
     lattice = len(terms) == 1 and sd < MAX_STEPS * abs(terms[0][0])
-    if lattice:
-        step, width = abs(terms[0][0]), 80 * sd / abs(terms[0][0]) + 120 * float(terms[0][2]) + 16
-        points = 2 ** math.ceil(math.log2(width))
-    elif len(terms) == 1:
-        step, points = sd / 2048, 2**17  # one factor is cheap, so half-widths gain only a thousandth by `slack`
-    else:
-        step, points = sd / 256, 2**14
+    step, points = _grid(terms, sd, lattice=lattice)
     theta = 2 * np.pi * np.arange(points // 2 + 1) / (points * step)
     log_phi = np.zeros_like(theta)
     gaussian = 0.0 if lattice else (1.5 * step) ** 2  # smooths any lattice finer than the grid
@@ -107,6 +101,17 @@ def _weighted_sum(terms: tuple[tuple[float, int, Fraction], ...]) -> ErrorDistri
     half /= half.sum()
     distance = step * np.arange(len(half))
     return ErrorDistribution(float(half @ distance), step=step, slack=0 if lattice else 4, within=np.cumsum(half))
+
+
+def _grid(terms: Sequence[tuple[float, int, Fraction]], sd: float, *, lattice: bool) -> tuple[float, int]:
+    """Return the step and the number of points of the grid for a sum; on a `lattice`, all values are points."""
+    if lattice:
+        ((weight, _, scale),) = terms
+        width = 80 * sd / abs(weight) + 120 * float(scale) + 16
+        return abs(weight), 2 ** math.ceil(math.log2(width))
+    if len(terms) == 1:
+        return sd / 2048, 2**17  # one factor is cheap, so half-widths gain only a thousandth by `slack`
+    return sd / 256, 2**14
 
 
 def sum_error(times: int, scale: Fraction) -> ErrorDistribution:

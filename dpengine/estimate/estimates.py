@@ -32,7 +32,7 @@ from dpengine.estimate.table_errors import table_errors
 from dpengine.estimate.tallied import TalliedEstimates
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.known_cells import with_known_column
-from dpengine.marginals.least_squares import LeastSquares, NoiseTerm
+from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 from dpengine.marginals.nested import NO_LEVELS
 from dpengine.marginals.pairwise import Pairwise, fit
@@ -113,7 +113,8 @@ class UnbiasedEstimates:
 
     def variance_along(self, table: Columns, coefficients: Sequence[float]) -> float:
         """Return the variance of Σ coefficient · estimate over the last column's cells."""
-        return self._variance(self.squares.noise(table, table[-1], coefficients))
+        terms, variances = self.squares.noise(table, table[-1], coefficients), self.squares.variances
+        return math.fsum(term.weight**2 * term.times * variances[term.measured] for term in terms)
 
     def noise_along(self, table: Columns, coefficients: Sequence[float]) -> tuple[float, float]:
         """Return the variance of Σ coefficient · estimate over the last column's cells, and its 95 % half-width."""
@@ -122,10 +123,6 @@ class UnbiasedEstimates:
     def covariance_along(self, table: Columns, along: Columns) -> Floats:
         """Return the covariance of the estimates of the cells along some columns, the others fixed."""
         return self.squares.covariance(table, along)
-
-    def _variance(self, terms: Sequence[NoiseTerm]) -> float:
-        variances = self.squares.variances
-        return math.fsum(term.weight**2 * term.times * variances[term.measured] for term in terms)
 
     def intervals(self, table: Columns) -> tuple[Floats, Floats]:
         return self.estimate(table), np.array(self.half_width(table))
@@ -147,7 +144,7 @@ class UnbiasedEstimates:
         amounts = frozenset(name for name in self.plan.used if isinstance(self.plan.column(name), Amount))
         values = [one.rows for one in self.marginals]
         if self.plan.resolution.chains:
-            return agree(self.squares, values, amounts, (), (), None, self.plan.resolution)
+            return agree(self.squares, values, amounts, self.plan.resolution)
         return make_consistent(self.squares, values, amounts)
 
     def _error(self, table: Columns) -> ErrorDistribution:
@@ -337,16 +334,14 @@ class HierarchicalEstimates:
         return {}
 
 
-def _measured_in_tally(measured: Sequence[Measurement], tally: int) -> tuple[Measurement, ...]:
-    return tuple(one for one in measured if one.allocation.tally == tally)
-
-
 def derive_estimates(plan: Plan, measured: Measurements) -> Estimates:
     """Return the estimates that follow from the measurements of `plan`."""
     plan = measured.settled(plan)
     if plan.tallied:
         each = (
-            derive_estimates(tally.plan, Measurements(_measured_in_tally(measured.marginals, k)))
+            derive_estimates(
+                tally.plan, Measurements(tuple(one for one in measured.marginals if one.allocation.tally == k))
+            )
             for k, tally in enumerate(plan.tallies)
         )
         return TalliedEstimates(plan, tuple(each))

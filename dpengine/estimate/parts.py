@@ -115,8 +115,14 @@ class EstimatesOfParts:
     def fitted(self) -> ConsistentTables | Following:
         """Whole numbers that agree in all tables."""
         amounts = frozenset(name for name in self.plan.used if isinstance(self.plan.column(name), Amount))
-        trees = [each.tree for each in self.boxes]
         total = max(0, round(float(self._squares.estimate((), self._values))))
-        levels = [each.expected(total) for each in self.levels]
-        model = None if self.model is None else self.model.fitted
-        return agree(self._squares, self._values, amounts, trees, levels, model, self.plan.resolution, self.trees)
+        return agree(
+            self._squares,
+            self._values,
+            amounts,
+            self.plan.resolution,
+            trees=[each.tree for each in self.boxes],
+            measured_trees=self.trees,
+            levels=[each.expected(total) for each in self.levels],
+            model=None if self.model is None else self.model.fitted,
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache
 
 from dpengine.array_types import Columns
 from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms, least_squares
@@ -30,8 +30,12 @@ def table_error(plan: Plan, allocations: Sequence[Allocation], table: Columns) -
 def table_errors(plan: Plan, allocations: Sequence[Allocation]) -> Callable[[Columns], ErrorDistribution]:
     """Return `table_error` as a function of the table, for many tables of one plan."""
     if plan.tallied:
-        error_of_tally = cache(partial(_errors_of_tally, plan, tuple(allocations)))
-        return lambda table: error_of_tally(plan.tally_of(table))(table)
+
+        @cache
+        def errors_of_tally(k: int) -> Callable[[Columns], ErrorDistribution]:
+            return table_errors(plan.tallies[k].plan, [one for one in allocations if one.tally == k])
+
+        return lambda table: errors_of_tally(plan.tally_of(table))(table)
     if plan.finest is not plan:
         return _errors_of_sums(plan, tuple(allocations))
     if plan.in_parts:
@@ -47,12 +51,6 @@ def _errors_of_sums(plan: Plan, allocations: tuple[Allocation, ...]) -> Callable
     of_finest = table_errors(plan.finest, allocations)
     sums = SumErrors(plan, least_squares(plan.finest, allocations), allocations)
     return lambda table: of_finest(table) if plan.resolution.finest(table) == table else sums.error(table)
-
-
-def _errors_of_tally(
-    plan: Plan, allocations: tuple[Allocation, ...], tally: int
-) -> Callable[[Columns], ErrorDistribution]:
-    return table_errors(plan.tallies[tally].plan, [one for one in allocations if one.tally == tally])
 
 
 def _errors_of_parts(plan: Plan, allocations: tuple[Allocation, ...]) -> Callable[[Columns], ErrorDistribution]:

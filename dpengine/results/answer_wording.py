@@ -44,7 +44,9 @@ def answer_value(answer: Answer | Group, statistic: Statistic) -> str:
 def answer_interval(answer: Answer | Group, statistic: Statistic) -> str:
     """Return the interval of the true value; for a chosen value, its distance from the best; "" for many groups."""
     if answer.low is None or answer.high is None:
-        return _nearness(answer) if isinstance(answer, Answer) and answer.value is not None else ""
+        if isinstance(answer, Group) or answer.value is None:
+            return ""
+        return _("within {steps}", steps=_steps(answer.reach or 0, answer.question.statistic))
     half, unit, factor = _half(answer), "", 1
     if isinstance(statistic, Proportion):
         half, unit, factor = 100 * half, " %", 100
@@ -127,10 +129,6 @@ def _line(answer: Answer | Group, question: Question) -> str:
         return f"{words}, {between}"
     words += f" ({between})" if isinstance(answer, Group) else f", 95 % interval {between}"
     return f"{words}; {root_words(answer)}" if isinstance(question.statistic, Variance) else words
-
-
-def _nearness(answer: Answer) -> str:
-    return _("within {steps}", steps=_steps(answer.reach or 0, answer.question.statistic))
 
 
 def _steps(count: int, statistic: Statistic) -> str:

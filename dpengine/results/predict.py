@@ -275,7 +275,7 @@ def _check_closed_form(strategy: Strategy) -> None:
 
 
 def half_width_curves(
-    plan: Plan, tables: Sequence[Columns], epsilons: Sequence[float], known: Mapping[str, Sequence[float]] | None = None
+    plan: Plan, tables: Sequence[Columns], epsilons: Sequence[float], known: Mapping[str, Sequence[float]] | None
 ) -> dict[str, list[float]]:
     """Predict 95 % half-widths of a cell of each of `tables`, and of the total, over ε.
 
@@ -299,7 +299,7 @@ def measure_curves(
     tables: Sequence[Columns],
     name: str,
     epsilons: Sequence[float],
-    known: Mapping[str, Sequence[float]] | None = None,
+    known: Mapping[str, Sequence[float]] | None,
 ) -> dict[str, list[float]]:
     """Predict half-widths, like `half_width_curves`, of a mean, sum or quantile in `tables` with its column, `name`."""
     strategy = decide(plan)

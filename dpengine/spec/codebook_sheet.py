@@ -85,9 +85,9 @@ def from_rows(rows: Iterable[Sequence[str]]) -> Codebook:
     numbered = [(number, [cell.strip() for cell in row]) for number, row in enumerate(rows, 1)]
     filled = [(number, row) for number, row in numbered if any(row)]
     places = {name.casefold(): index for index, name in enumerate(filled[0][1])} if filled else {}
-    long = [next((places[each] for each in names if each in places), None) for names in _LONG]
-    if not {HEADER[2], "kind"} & {*places} and None not in long[:2]:
-        return _of_codes(filled[1:], long)
+    in_list = [next((places[each] for each in names if each in places), None) for names in _LONG]
+    if not {HEADER[2], "kind"} & {*places} and None not in in_list[:2]:
+        return _of_codes(filled[1:], in_list)
     if missing := [name for name in (HEADER[0], HEADER[2]) if name not in places]:
         raise PlanError(
             _(
@@ -96,8 +96,13 @@ def from_rows(rows: Iterable[Sequence[str]]) -> Codebook:
                 listed=_(" and ").join(map(repr, missing)),
             )
         )
+    return _of_columns(filled[1:], places)
+
+
+def _of_columns(rows: Iterable[tuple[int, Sequence[str]]], places: Mapping[str, int]) -> Codebook:
+    """Read a row for each column; `places` are those of the headings."""
     columns, faults, about = [], [], {}
-    for number, row in filled[1:]:
+    for number, row in rows:
         cells = {name: row[index] if index < len(row) else "" for name, index in places.items()}
         name, kind = cells[HEADER[0]], cells.get("kind", "").casefold()
         if not cells[HEADER[2]] and _KINDS.get(kind) != "yesno":

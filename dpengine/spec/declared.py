@@ -127,14 +127,18 @@ def readable_faults(
     for fault in faults[:MAX_FAULTS]:
         if fault["type"] == "model_type" and fault["loc"][-1:] == ("Each",):
             continue  # a list of tables reports its own faults; not being an `Each` is none
-        steps = [step for step in fault["loc"] if str(step) not in KINDS and "[" not in str(step) and step != "Each"]
-        place = tuple(step + 1 if isinstance(step, int) else step[:200] for step in steps)
-        if place[:1] and place[0] in keys:
-            place = (keys[str(place[0])], *place[1:])
+        place = _place(fault["loc"], keys)
         text = _sentence(fault, tuple(keys.values()) if len(place) == 1 else ())
         yield Fault(place, text, missing=fault["type"] == "missing", column=_column_at(place, given or {}))
     if len(faults) > MAX_FAULTS:
         yield Fault((), _("and {rest} more", rest=number(len(faults) - MAX_FAULTS)))
+
+
+def _place(steps: Sequence[str | int], keys: Mapping[str, str]) -> tuple[str | int, ...]:
+    """Return the place of a fault as people count, without steps inside the model; `keys` are those of the fields."""
+    known = [step for step in steps if str(step) not in KINDS and "[" not in str(step) and step != "Each"]
+    place = tuple(step + 1 if isinstance(step, int) else step[:200] for step in known)
+    return (keys.get(str(place[0]), place[0]), *place[1:]) if place else ()
 
 
 def _column_at(place: tuple[str | int, ...], given: Mapping[str, Any]) -> str:

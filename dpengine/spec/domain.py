@@ -102,27 +102,33 @@ def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:
     if plain.get("zone", "") is None:  # as before there were zones
         del plain["zone"]
     if isinstance(column, Number):
-        plain = {name: each for name, each in plain.items() if name not in OF_FOUND_BINS}
-        if column.bins is None:
-            plain["edges"] = [f"{edge:f}" for edge in column.edges]
-        else:  # the found values follow from the release
-            plain["bins"] = [column.bins.count, exact_text(column.bins.share)]
-            plain["steps"] = [
-                f"{each.normalize():f}" for each in (column.low, column.high, column.step) if each is not None
-            ]
+        plain = {name: each for name, each in plain.items() if name not in OF_FOUND_BINS} | _bins_payload(column)
     if isinstance(column, Category):
         plain["values"] = list(column.values) if column.among is None else "found"
         plain.pop("among")
         if column.among is not None:  # the found edges follow from the release
             plain["among"] = column.among.model_dump(mode="json", exclude={"found"})
     if isinstance(column, Amount):
-        declared = with_squares(column.as_written) if column.degree > 1 else column.as_written
-        numbers = {
-            "knots": [f"{knot.normalize():f}" for knot in declared.all_knots],  # a found bound follows from the release
-            "step": f"{column.step.normalize():f}",
-        }
         others = ("low", "high", "from", "to", "upper")
-        plain = {name: value for name, value in plain.items() if name not in others} | numbers
-        plain |= {"squares": True} if column.degree > 1 else {}
-        plain |= {"upper": exact_text(column.share)} if column.share else {}
+        plain = {name: each for name, each in plain.items() if name not in others} | _knots_payload(column)
     return payload_of_texts(plain) if isinstance(column, Number | Amount) else plain
+
+
+def _bins_payload(column: Number) -> dict[str, Any]:
+    """Return the edges of a column's bins, or how they are found: found edges follow from the release."""
+    if column.bins is None:
+        return {"edges": [f"{edge:f}" for edge in column.edges]}
+    steps = [f"{each.normalize():f}" for each in (column.low, column.high, column.step) if each is not None]
+    return {"bins": [column.bins.count, exact_text(column.bins.share)], "steps": steps}
+
+
+def _knots_payload(column: Amount) -> dict[str, Any]:
+    """Return the knots of an amount; a found upper bound follows from the release."""
+    squares = column.degree > 1
+    declared = with_squares(column.as_written) if squares else column.as_written
+    return {
+        "knots": [f"{knot.normalize():f}" for knot in declared.all_knots],
+        "step": f"{column.step.normalize():f}",
+        **({"squares": True} if squares else {}),
+        **({"upper": exact_text(column.share)} if column.share else {}),
+    }

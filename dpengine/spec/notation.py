@@ -100,7 +100,11 @@ def write(column: Mapping[str, Any]) -> str:
     """
     match column["kind"]:
         case "number" | "amount" as kind:
-            text = write_amount(column) if kind == "amount" else _bins_text(column)
+            if kind == "amount":
+                text = write_amount(column)
+            else:
+                edges = column.get("edges") or ()
+                text = write_bins_text(column) if column.get("bins") and not edges else _edges_text(edges)
             written = str(column.get("format") or "")
             return f"{text}, written {written}" if text and written not in ("", get_args(NumberFormat)[0]) else text
         case "category" if column.get("values") == "found":
@@ -111,11 +115,6 @@ def write(column: Mapping[str, Any]) -> str:
             return write_dates(column)
         case _:
             return "yes, no"
-
-
-def _bins_text(column: Mapping[str, Any]) -> str:
-    edges = column.get("edges") or ()
-    return write_bins_text(column) if column.get("bins") and not edges else _edges_text(edges)
 
 
 def is_standard(text: str) -> bool:

@@ -7,7 +7,7 @@ part has a share of ε, and all tables agree in whole numbers (`measure.parts`, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
@@ -75,24 +75,19 @@ def parts_of(plan: Plan) -> Parts:
     >>> found.ranged, [each.marginals for each in found.levels], found.rest
     ((('pay',),), [(('age',), ('age@20-year', 'ill'))], None)
     """
-    listed = dict(zip(plan.marginals, plan.listed or plan.marginals, strict=True))
     finer = plan.resolution.finer_columns
     # Sums of a ranges table are free; amounts are measured separately.
     left = [table for table in plan.marginals
             if plan.amounts(table) or not any(finer(table, one) is not None for one in plan.ranged)]  # fmt: skip
     if not left:
         return Parts(plan.ranged, (), None)
-    families = _families(_only(plan, map(listed.__getitem__, left)), left)
-    at_levels = {table for family in families for table in family}
-    rest = [table for table in left if table not in at_levels]
+    families = _families(_only(plan, left), left)
+    rest = [table for table in left if not any(table in family for family in families)]
     for family in families:
-        known = {plan.resolution.finest((name,))[0] for table in family for name in table}
-        # A table that is also a sum of the rest stays there.
-        family += [table for table in rest if {*table} <= known and not plan.amounts(table)
-                   and not any({*table} < {*other} for other in rest)]  # fmt: skip
+        family += _sums_of(plan, family, rest)
         rest = [table for table in rest if table not in family]
-    levels = (_only(plan, map(listed.__getitem__, sorted(family, key=left.index))) for family in families)
-    return Parts(plan.ranged, tuple(levels), _only(plan, map(listed.__getitem__, rest)) if rest else None)
+    levels = (_only(plan, sorted(family, key=left.index)) for family in families)
+    return Parts(plan.ranged, tuple(levels), _only(plan, rest) if rest else None)
 
 
 def _families(plan: Plan, tables: Sequence[Columns]) -> list[list[Columns]]:
@@ -110,10 +105,19 @@ def _families(plan: Plan, tables: Sequence[Columns]) -> list[list[Columns]]:
     return [members for _columns, members in families]
 
 
-def _only(plan: Plan, tables: Iterable[Columns | PublishedTable]) -> Plan:
+def _sums_of(plan: Plan, family: Sequence[Columns], rest: Sequence[Columns]) -> list[Columns]:
+    """Return the tables of the `rest` over columns of a family; one that is also a sum of the rest stays there."""
+    known = {plan.resolution.finest((name,))[0] for table in family for name in table}
+    return [table for table in rest
+            if {*table} <= known and not plan.amounts(table)
+            and not any({*table} < {*other} for other in rest)]  # fmt: skip
+
+
+def _only(plan: Plan, tables: Sequence[Columns]) -> Plan:
     """Return `plan` with only some of its tables, none for ranges, measured directly."""
+    as_listed = dict(zip(plan.marginals, plan.listed or plan.marginals, strict=True))
     plain = (
         read_table(table.model_copy(update={"ranges": False})) if isinstance(table, PublishedTable) else table
-        for table in tables
+        for table in map(as_listed.__getitem__, tables)
     )
     return changed(plan, tables=tuple(plain), strategy="direct")

@@ -214,17 +214,14 @@ def shown_labels(column: Column) -> tuple[str, ...]:
     elif isinstance(column, Number):
         ends = (text.split(" to ") for text in map(localised, declared))
         declared = tuple(_("{low} to {high}", low=each[0], high=each[1]) if len(each) > 1 else each[0] for each in ends)
-    return (*declared, *(_apart(label, declared) for label in column.labels[column.declared_size :]))
+    # Other and missing stay unchanged where a value already has their name.
+    apart = (label if _(label) in declared else _(label) for label in column.labels[column.declared_size :])
+    return (*declared, *apart)
 
 
 def label_words(column: Column) -> dict[str, str]:
     """Map the labels of a column's cells, as they are in files, to those for readers."""
     return dict(zip(column.labels, shown_labels(column), strict=True))
-
-
-def _apart(label: str, declared: tuple[str, ...]) -> str:
-    """Return *other* or *missing* in the reader's language, or unchanged if a value already has that name."""
-    return label if _(label) in declared else _(label)
 
 
 def words_in_files(plan: Plan) -> dict[str, str]:

@@ -30,7 +30,7 @@ from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
 from dpengine.synthesis.repair import Codes, greatest, sums
 
-__all__ = ["alone", "by_columns", "fits", "given"]
+__all__ = ["alone", "by_columns", "dependence", "fits", "given"]
 
 BATCHES, LARGE_BATCH = 96, 1024  # batches of a pass; if there are more, each has about `LARGE_BATCH` rows
 POWER, LIMIT = 0.8, 2.0  # at the end, the weight of an error in a cell of m people is (1 + m)^−POWER, up to a limit
@@ -119,6 +119,11 @@ def alone(counts: Floats, rows: int) -> Codes:
     return np.repeat(np.arange(counts.size), largest_remainders(counts + 1e-9, rows)).astype(np.int32)
 
 
+def dependence(model: Pairwise, a: str, b: str) -> float:
+    """Return how far the table of two columns is from independence: the sum of absolute differences."""
+    return float(np.abs(model.pair(a, b) - np.outer(model.one[a], model.one[b]) / model.total).sum())
+
+
 def given(parent: Codes | Ints, table: Floats, counts: Floats, order: npt.NDArray[np.intp]) -> Codes:
     """Return the values of a column that follow its `table` with another column, `parent`, up to rounding.
 
@@ -189,13 +194,9 @@ def _next(
     Also return weight · (count − expected) of all cells of these tables.
     """
     rows, size = len(next(iter(codes.values()))), model.one[name].size
-
-    def dependence(other: str) -> float:
-        return float(np.abs(model.pair(other, name) - np.outer(model.one[other], model.one[name]) / model.total).sum())
-
     order = shuffled(rows, salt)
     mixed = {other: values.take(order) for other, values in codes.items()}
-    parent = max(codes, key=dependence)
+    parent = max(codes, key=lambda other: dependence(model, other, name))
     child = given(mixed[parent], model.pair(parent, name), model.one[name], order)
     contexts = np.empty((len(target.tables), rows), dtype=np.int32)
     price, least = np.empty_like(target.expected), np.zeros(rows, dtype=np.float32)

@@ -24,7 +24,7 @@ from dpengine.marginals.fitting import largest_remainders, round_to_total
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
-from dpengine.synthesis.by_columns import alone, given
+from dpengine.synthesis.by_columns import alone, dependence, given
 from dpengine.synthesis.repair import Codes, greatest
 from dpengine.synthesis.shared_rows import unique
 
@@ -103,7 +103,7 @@ def _begin(model: Pairwise, rows: int, tables: Sequence[Columns]) -> dict[str, C
         if not known:
             codes[name] = alone(model.one[name], rows)[order]
             continue
-        parent = max(known, key=lambda each: (_dependence(model, each, name), each))
+        parent = max(known, key=lambda each: (dependence(model, each, name), each))
         codes[name] = given(codes[parent], model.pair(parent, name), model.one[name], order)
         _move_new(model, codes, name, tables)
     return codes
@@ -119,10 +119,6 @@ def _in_whole_numbers(columns: Columns, table: Floats, rows: int) -> dict[str, C
 def _shared(tables: Sequence[Columns], codes: Mapping[str, Codes], name: str) -> int:
     """Return how many of the columns of `codes` are in one table with another column, at most."""
     return max(len(codes.keys() & {*table}) for table in tables if name in table)
-
-
-def _dependence(model: Pairwise, a: str, b: str) -> float:
-    return float(np.abs(model.pair(a, b) - np.outer(model.one[a], model.one[b]) / model.total).sum())
 
 
 def _move_new(model: Pairwise, codes: dict[str, Codes], name: str, tables: Sequence[Columns]) -> None:

@@ -33,7 +33,7 @@ from dpengine.marginals.nested import NO_LEVELS
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
 from dpengine.spec.categories.resolution import Resolution
-from dpengine.synthesis.by_columns import alone, by_columns, fits, given
+from dpengine.synthesis.by_columns import alone, by_columns, dependence, fits, given
 from dpengine.synthesis.by_tables import by_tables, followed, most_people
 from dpengine.synthesis.kept_counts import keep_counts
 from dpengine.synthesis.nearest import nearest_counts
@@ -184,12 +184,18 @@ def generate_rows(model: Pairwise, people: int, tables: Sequence[Columns]) -> tu
     if not triples and not once:
         return share(model, codes, people, starts, careful=widest > 2)
     if not triples:
-        excess = excess_of(model, starts, codes, np.ones(rows))
-        for falloff, effort in EVEN if model.even else OF_FEW if rows <= MAX_FEW else OF_MODEL:
-            cell_weights = of_pairs(model, starts, falloff)
-            repair(codes, 1, excess, cell_weights, starts, effort)
-        settle(codes, excess, cell_weights, starts, effort.limit, min(SETTLE_PASSES, SETTLED_VALUES // codes.size))
+        _repair_pairs(model, codes, starts)
     return codes, np.ones(people, dtype=np.int64)
+
+
+def _repair_pairs(model: Pairwise, codes: Codes, starts: Ints) -> None:
+    """Change values of rows of weight 1 so that all their pairs come nearer to the model's."""
+    rows = codes.shape[1]
+    excess = excess_of(model, starts, codes, np.ones(rows))
+    for falloff, effort in EVEN if model.even else OF_FEW if rows <= MAX_FEW else OF_MODEL:
+        cell_weights = of_pairs(model, starts, falloff)
+        repair(codes, 1, excess, cell_weights, starts, effort)
+    settle(codes, excess, cell_weights, starts, effort.limit, min(SETTLE_PASSES, SETTLED_VALUES // codes.size))
 
 
 def _nearest_in_triples(model: Pairwise, *found: tuple[Codes, Ints]) -> tuple[Codes, Ints]:
@@ -231,7 +237,9 @@ def _along_tree(model: Pairwise, names: list[str], rows: int) -> Codes:
     it. So rows end nearer than if all columns are repaired together from the start.
     """
     falloff, effort = EVEN_COLUMN if model.even else FEW_COLUMN
-    edges = _dependence_tree(model, names)
+    # The tree of strongest dependence; among equally strong edges, the last parent by name.
+    tree = spanning_tree(names, lambda parent, child: (dependence(model, parent, child), parent))
+    edges = [(parent, child) for parent, child, _ in tree]
     order = [names[0], *(child for _, child in edges)]
     starts = np.cumsum([0, *(model.one[name].size for name in order)])
     excess, cell_weights = (np.zeros((starts[-1], starts[-1]), dtype=np.float32) for _ in range(2))
@@ -249,16 +257,6 @@ def _along_tree(model: Pairwise, names: list[str], rows: int) -> Codes:
             of_known = excess[known, known], cell_weights[known, known], starts[: k + 2]
             repair(codes[: k + 1], 1, *of_known, effort, only=(k,))
     return codes[[order.index(name) for name in names]]
-
-
-def _dependence_tree(model: Pairwise, names: list[str]) -> list[tuple[str, str]]:
-    """Return the edges (parent, child) of the tree of strongest dependence, from the first column outwards."""
-
-    def strength(a: str, b: str) -> tuple[float, str]:
-        apart = model.pair(a, b) - np.outer(model.one[a], model.one[b]) / model.total
-        return float(np.abs(apart).sum()), a  # among equally strong edges, the last parent by name
-
-    return [(parent, child) for parent, child, _ in spanning_tree(names, strength)]
 
 
 def _of_noise(model: Pairwise, starts: Ints) -> Reals:

@@ -154,8 +154,8 @@ FAULTS = [
     Fault(
         "whether squares of an amount are measured is no part of the identity of a plan",
         DOMAIN,
-        'plain |= {"squares": True} if column.degree > 1 else {}',
-        "pass",
+        '**({"squares": True} if squares else {}),',
+        "",
         "tests/spec/test_amount.py::test_amounts_whose_squares_are_measured_are_part_of_the_identity",
     ),
     Fault(
@@ -280,8 +280,8 @@ FAULTS = [
     Fault(
         "bins between as many other edges are the same plan",
         DOMAIN,
-        'plain["edges"] = [f"{edge:f}" for edge in column.edges]',
-        'plain["edges"] = len(column.edges)',
+        'return {"edges": [f"{edge:f}" for edge in column.edges]}',
+        'return {"edges": len(column.edges)}',
         OF_KEY,
     ),
     Fault(
@@ -379,14 +379,14 @@ FAULTS = [
     Fault(
         "an amount whose upper bound is found is the same plan as one whose bound is stated",
         "dpengine/spec/domain.py",
-        'plain |= {"upper": exact_text(column.share)} if column.share else {}',
-        "plain |= {}",
+        '**({"upper": exact_text(column.share)} if column.share else {}),',
+        "",
         "tests/test_found_bound.py::test_another_share_or_range_is_another_release",
     ),
     Fault(
         "a plan with an upper bound that was found is another plan",
         "dpengine/spec/domain.py",
-        "declared = with_squares(column.as_written) if column.degree > 1 else column.as_written",
+        "declared = with_squares(column.as_written) if squares else column.as_written",
         "declared = column",
         "tests/test_found_bound.py::test_a_plan_keeps_its_identity_when_its_bound_is_found",
     ),

@@ -48,10 +48,7 @@ def wrong_division(
     `choices` are the columns of each choice of quantiles and its ε, which is part of the share of the first table that
     holds these columns.
     """
-    spent = [each.epsilon for each in whole]
-    for columns, epsilon in choices:
-        if (place := next((k for k, each in enumerate(whole) if {*columns} <= {*each.columns}), None)) is not None:
-            spent[place] += epsilon
+    spent = _with_choices(whole, choices)
     way = estimator(plan)
     crossed = bool(plan.resolution.levels) and measures_levels(plan, whole)
     shares: Shares = {}
@@ -75,6 +72,15 @@ def wrong_division(
     yield from _wrong_tallies(plan, whole)
 
 
+def _with_choices(whole: Sequence[Allocation], choices: Sequence[tuple[Columns, Fraction]]) -> list[Fraction]:
+    """Return the ε of each table, with that of the `choices` whose columns it is the first to hold."""
+    spent = [each.epsilon for each in whole]
+    for columns, epsilon in choices:
+        if (place := next((k for k, each in enumerate(whole) if {*columns} <= {*each.columns}), None)) is not None:
+            spent[place] += epsilon
+    return spent
+
+
 def wrong_parts(plan: Plan, whole: Sequence[Allocation], boxes: Sequence[tuple[Columns, Fraction]]) -> Iterator[str]:
     """Yield which parts of a plan have another share of ε than every version gives them.
 
@@ -94,9 +100,8 @@ def wrong_parts(plan: Plan, whole: Sequence[Allocation], boxes: Sequence[tuple[C
     given = [stated[frozenset(table)] for table in plan.parts.ranged]
     given += map(_spent, levels)
     given += [each.epsilon for each in whole if each.columns in direct]
-    names = [" × ".join(table) for table in plan.parts.ranged]
-    names += [f"levels of {part.resolution.column}" for part in plan.parts.levels]
-    names += [" × ".join(table) for table in direct]
+    of_levels = [f"levels of {part.resolution.column}" for part in plan.parts.levels]
+    names = [*map(" × ".join, plan.parts.ranged), *of_levels, *map(" × ".join, direct)]
     for name, epsilon, share in zip(names, given, shares, strict=False):  # the rest, if any, is the model's
         if epsilon != share:
             yield f"manifest.json: of ε, {name} has {exact_text(share)} in every version"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence, Set
 from fractions import Fraction
 
 from dpengine.array_types import Columns
@@ -75,35 +76,42 @@ def _wrong_coverage(checked: Manifest, plan: Plan, marginals: list[Allocation], 
         yield "manifest.json: the same columns are measured twice"
     apart = bool(plan.resolution.levels) and not measures_levels(plan, marginals)
     for k, tally in enumerate(plan.finest.tallies):
-        measured = [set(marginal.columns) for marginal in marginals if marginal.tally == k]
-        for table in tally.plan.supports:
-            if not (apart or plan.has_amount(table)):  # else it is measured at its own levels
-                table = plan.resolution.finest(table)
-            if not any(set(table) <= each for each in measured):
-                sound = False
-                yield f"manifest.json: table {' × '.join(table)} lies within no measured marginal"
-    if not sound:
-        return
-    yield from _wrong_half_widths(checked.tables, plan, marginals)
+        measured = [frozenset(marginal.columns) for marginal in marginals if marginal.tally == k]
+        # Amounts, and tables that are measured apart, are measured at their own levels.
+        tables = [table if apart or plan.has_amount(table) else plan.resolution.finest(table)
+                  for table in tally.plan.supports]  # fmt: skip
+        faults = [*_uncovered(tables, measured)]
+        sound = sound and not faults
+        yield from faults
+    if sound:
+        yield from _wrong_half_widths(checked.tables, plan, marginals)
 
 
 def _wrong_parts(plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:
     """Check that what an adaptive plan measures directly was measured once: levels, tables, and those with amounts."""
-    place = [allocated_to(plan, each.columns) if plan.in_parts else None for each in whole]
+    of_part: dict[int | None, list[Allocation]] = defaultdict(list)
+    for each in whole:
+        of_part[allocated_to(plan, each.columns) if plan.in_parts else None].append(each)
     for k, part in enumerate(plan.parts.levels if plan.in_parts else ()):
-        if not measures_levels(part, [each for each, at in zip(whole, place, strict=True) if at == k]):
+        if not measures_levels(part, of_part[k]):
             name = part.resolution.column
             yield f"manifest.json: what is measured is not the levels of {name}, each with the columns beside them"
-    rest = plan.parts.rest if plan.in_parts and modelled(plan) is None else None
-    wanted = [*(table for table in plan.supports if plan.has_amount(table)), *(rest.supports if rest else ())]
-    direct = [each for each, at in zip(whole, place, strict=True)
-              if at is None and (rest is not None or plan.has_amount(each.columns))]  # fmt: skip
-    measured = [frozenset(each.columns) for each in direct]
-    for table in dict.fromkeys(wanted):
-        if not any(each >= {*table} for each in measured):
-            yield f"manifest.json: table {' × '.join(table)} lies within no measured marginal"
+    wanted = [table for table in plan.supports if plan.has_amount(table)]
+    measured = [frozenset(each.columns) for each in of_part[None]]
+    if plan.in_parts and plan.parts.rest is not None and modelled(plan) is None:
+        wanted += plan.parts.rest.supports
+    else:
+        measured = [each for each in measured if plan.has_amount(each)]
+    yield from _uncovered(dict.fromkeys(wanted), measured)
     if len({*measured}) < len(measured):
         yield "manifest.json: the same columns are measured twice"
+
+
+def _uncovered(tables: Iterable[Columns], measured: Sequence[Set[str]]) -> Iterator[str]:
+    """Report `tables` whose columns are not all in one measured marginal."""
+    for table in tables:
+        if not any({*table} <= each for each in measured):
+            yield f"manifest.json: table {' × '.join(table)} lies within no measured marginal"
 
 
 def _wrong_boxes(checked: Manifest, ranged: Sequence[Columns], rows: int) -> list[str]:

@@ -62,25 +62,33 @@ class AmountWidths:
         for name in self._plan.amounts(table):
             if not any({*table, name} <= {*each.columns} for each in self._allocations):
                 continue
-            amount = self._plan.amount(name)
-            for kind in ("sum", "mean"):
+            for kind in ("sum", "mean") if self._counts else ("sum",):
                 if f"{kind}_{name}" not in numbers:
                     continue
-                spans = [numbers[f"{kind}_{name}{end}"] for end in ("_low", "", "_high")]
-                if kind == "sum":
-                    fits, sums = self._sum_fits(amount, table, *spans), _sums_of_sums(amount, *spans)
-                elif not self._counts:
-                    continue
-                elif amount.missing:
-                    moved = np.abs(count - estimate)
-                    fits, sums = self._mean_of_known_fits(amount, table, numbers[f"known_{name}"], moved, *spans), None
-                else:
-                    fits = self._mean_fits(amount, table, estimate, estimate, *spans)
-                    sums = self._sums_of_means(amount, table, estimate, *spans)
+                fits, sums = self._compared(kind, self._plan.amount(name), table, count, estimate, numbers)
                 if not fits:
                     yield f"intervals of {kind}_{name} are not as wide as its noise"
                 elif sums is not None and not self._plan.resolution.levels and not self._agree(name, table, *sums):
                     yield f"intervals of {kind}_{name} do not lie around what those of other tables do"
+
+    def _compared(
+        self,
+        kind: str,
+        amount: Amount,
+        table: Columns,
+        count: Floats | Ints,
+        estimate: Floats,
+        numbers: Mapping[str, Floats],
+    ) -> tuple[bool, tuple[Floats, Floats] | None]:
+        """Return whether intervals are as wide as their noise, and the sums around which they lie, as far as known."""
+        spans = [numbers[f"{kind}_{amount.name}{end}"] for end in ("_low", "", "_high")]
+        if kind == "sum":
+            return self._sum_fits(amount, table, *spans), _sums_of_sums(amount, *spans)
+        if amount.missing:
+            known, moved = numbers[f"known_{amount.name}"], np.abs(count - estimate)
+            return self._mean_of_known_fits(amount, table, known, moved, *spans), None
+        fits = self._mean_fits(amount, table, estimate, estimate, *spans)
+        return fits, self._sums_of_means(amount, table, estimate, *spans)
 
     def _agree(self, name: str, table: Columns, sums: Floats, apart: Floats) -> bool:
         """Return whether the sums around which intervals lie agree with those before, up to `apart`; NaN is unknown."""

@@ -98,7 +98,7 @@ def _distributions(file: FileContent, release: ReleaseContent, about: About) -> 
     distributions = []
     for path, (form, media) in paths.items():
         sealed, place = release.sealed[path], quote(path)
-        licence = {"dct:license": _licence(about.licence)} if about.licence else {}
+        document = _node("dct:LicenseDocument", _quoted(licence_address(about.licence))) | {"rdfs:label": about.licence}
         distributions.append({
             "@type": "dcat:Distribution",
             "@id": f"#{place}",
@@ -113,13 +113,9 @@ def _distributions(file: FileContent, release: ReleaseContent, about: About) -> 
                 "spdx:algorithm": _node("spdx:ChecksumAlgorithm", CONTEXT["spdx"] + "checksumAlgorithm_sha256"),
                 "spdx:checksumValue": _typed(sealed["sha256"], "hexBinary"),
             },
-            **licence,
+            **({"dct:license": document} if about.licence else {}),
         })  # fmt: skip
     return distributions
-
-
-def _licence(licence: str) -> dict[str, Any]:
-    return _node("dct:LicenseDocument", _quoted(licence_address(licence))) | {"rdfs:label": licence}
 
 
 def _node(type_: str, address: str = "") -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import unescape
 from typing import Any
 
@@ -100,12 +100,6 @@ def curve(drawing: Drawing, alt: str) -> Markup:
         x, y = place(point["x"][0], point["y"][0])
         look = f"left: {x}%; top: {y}%; background: {point['marker']['color']}"
         outer.append(_text(f"look-point look-{point['marker']['symbol']}", look, ""))
-    legend = [
-        Markup("<span>{} {}</span>").format(
-            _picture([_path("M0,50H100", line["line"]["color"], line["line"]["dash"])]), Markup(line["name"])
-        )
-        for line in lines
-    ]
     whole = Markup(
         '<div class="look-curve" role="img" aria-label="{}"><p>{}</p><p class="look-small">{}</p>'
         '<div class="look-plot">{}{}</div>'
@@ -114,8 +108,14 @@ def curve(drawing: Drawing, alt: str) -> Markup:
     title, along, up = (layout[part]["title"] if part else layout["title"] for part in ("", "xaxis", "yaxis"))
     return whole.format(
         alt, Markup(title["text"].replace("<br>", " ")), up["text"], _picture(inner),
-        Markup("").join(outer), along["text"], Markup("").join(legend),
+        Markup("").join(outer), along["text"], Markup("").join(map(_of_legend, lines)),
     )  # fmt: skip
+
+
+def _of_legend(line: Mapping[str, Any]) -> Markup:
+    """Return the name of a line beside a piece of it."""
+    sample = _path("M0,50H100", line["line"]["color"], line["line"]["dash"])
+    return Markup("<span>{} {}</span>").format(_picture([sample]), Markup(line["name"]))
 
 
 def _path(path: str, colour: str, dash: str, width: int = 2) -> str:

@@ -90,12 +90,7 @@ def boundaries_of(column: Column, type_name: str, max_cells: int) -> Boundaries 
     values = _ordered_type(type_name)
     if values is None or isinstance(column, Date | Time) or column.size > max_cells:
         return None
-    bins, bin_codes = [], [column.other_code]
-    if isinstance(column, Number) and values.at_least is not None:
-        edges = [float(edge) for edge in column.edges]
-        # The last bin holds its upper edge.
-        bins = [values.at_least(edge) for edge in (*edges[:-1], math.nextafter(edges[-1], math.inf))]
-        bin_codes += [*range(len(edges) - 1), column.other_code]
+    bins, bin_codes = _bins(column, values)
     single = {start: (stop, code) for start, stop, code in _single_values(column, values)}
     ends = [end for start, (stop, _) in single.items() for end in (start, stop)]
     runs: list[tuple[int, int]] = []  # (first value, code)
@@ -108,6 +103,16 @@ def boundaries_of(column: Column, type_name: str, max_cells: int) -> Boundaries 
             runs.append((start, code))
     bounds = tuple(values.value(start) for start, _ in runs[1:])
     return Boundaries(bounds, tuple(code for _, code in runs), column.missing_code)
+
+
+def _bins(column: Column, values: _OrderedType) -> tuple[list[int], list[int]]:
+    """Return the first value of each bin and the one after the last, and the codes before, between and after these."""
+    if not isinstance(column, Number) or values.at_least is None:
+        return [], [column.other_code]
+    edges = [float(edge) for edge in column.edges]
+    # The last bin holds its upper edge.
+    starts = [values.at_least(edge) for edge in (*edges[:-1], math.nextafter(edges[-1], math.inf))]
+    return starts, [column.other_code, *range(len(edges) - 1), column.other_code]
 
 
 def missing_scalars(column: Column, type_name: str) -> list[Scalar]:

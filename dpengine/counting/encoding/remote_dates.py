@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Sequence
 
 from dpengine.counting.encoding.bin_boundaries import Boundaries, missing_scalars, period_boundaries
 from dpengine.counting.encoding.clock import has_clock, local_seconds, local_time
@@ -184,13 +185,17 @@ def _read_by_format(
     return {day: f"CASE WHEN {whole} THEN {named} END"}, {value: f"CASE WHEN {exists} THEN {read} END"}
 
 
+def _can_be_read(column: Date | Time, fields: Sequence[str]) -> bool:
+    """Return whether a database can read the `fields` of a format, and whether they say what the column needs."""
+    of_days, of_hours = {"%d", "%m", "%Y"}, {"%H"} if is_hour(column) else set[str]()
+    needed = of_hours if of_hours and not of_days & {*fields} else of_days | of_hours
+    return needed <= {*fields} <= _FIELDS.keys() and len({*fields}) == len(fields)
+
+
 def _digits_by_format(column: Date | Time, text: str, dialect: Dialect) -> tuple[dict[str, str], str]:
     """Return SQL for the digits of each field in a text of the column's format, and for whether it is one."""
     parts = re.findall(r"%.|[^%]+", str(column.format))
-    fields = [part for part in parts if part.startswith("%")]
-    days = {"%d", "%m", "%Y"} & set(fields)
-    needed = {"%H"} if is_hour(column) and not days else {"%d", "%m", "%Y"} | ({"%H"} if is_hour(column) else set())
-    if set(fields) - set(_FIELDS) or not needed <= set(fields) or len(set(fields)) < len(fields):
+    if not _can_be_read(column, [part for part in parts if part.startswith("%")]):
         raise TableError(
             _(
                 "column {name!r}: the format {format!r} cannot be read in a database; use one with %d, %m, %Y "

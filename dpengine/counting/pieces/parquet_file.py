@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpengine.counting.encoding.numpy_lookup import BatchCoding, coding_of
-from dpengine.counting.fingerprint import FIXED_WIDTH, HashedColumn, hashed_columns
+from dpengine.counting.fingerprint import FIXED_WIDTH, hashed_columns
 from dpengine.counting.pieces.known_texts import Encode, Pieces, coding_of_few, has_few, hashed_few
 from dpengine.sources.files import parquet
 from dpengine.sources.table import LocalTable
@@ -46,19 +46,16 @@ def pieces_of(
     pieces = partial(_pieces, table, table.parquet, sorted({*order}), table.interrupts)
     batches = pieces(None)
     first = next(batches, None)
-    texts = {place for place in order if table.columns[place].type == "VARCHAR"}
-    if first is None or not all(has_few(first.column(f"c{place}")) for place in texts):
+    codings = None if first is None else _codings(table, first, columns, hashed, encode)
+    if codings is None:
         batches.close()
         return None
-    codings = [_coding(table, place, column, encode) for place, column in columns]
-    if None in codings:
-        batches.close()
-        return None
-    words = [_hashed(place, table.columns[place].type) for place in hashed]
+    kinds = [(place, table.columns[place].type) for place in hashed]
+    words = [hashed_few() if kind == "VARCHAR" else hashed_columns([(place, kind)])[0] for place, kind in kinds]
     parts = _parts(table.parquet)
     read: list[Iterator[Any]] = [pieces(part) for part in parts] or [chain([first], batches)]
     rows = [map(_ordered, each, repeat(order)) for each in read]
-    return Pieces(iter(rows) if parts else rows[0], [each for each in codings if each is not None], words)
+    return Pieces(iter(rows) if parts else rows[0], codings, words)
 
 
 def _is_plain(table: LocalTable, path: Path, places: Sequence[int]) -> bool:
@@ -97,14 +94,20 @@ def _ordered(batch: Any, places: Sequence[int]) -> Any:
     return pa.RecordBatch.from_arrays(columns, names=[str(k) for k in range(len(columns))])
 
 
-def _coding(table: LocalTable, place: int, column: Column, encode: Encode) -> BatchCoding | None:
-    """Return the coding of a column; None if its rows need SQL."""
-    kind = table.columns[place].type
-    if kind == "VARCHAR":
-        return coding_of_few(table, place, column, encode)
-    coding = coding_of(column, place, kind)
-    return coding if coding.bare else None
-
-
-def _hashed(place: int, kind: str) -> HashedColumn:
-    return hashed_few() if kind == "VARCHAR" else hashed_columns([(place, kind)])[0]
+def _codings(
+    table: LocalTable, first: Any, columns: Sequence[tuple[int, Column]], hashed: Sequence[int], encode: Encode
+) -> list[BatchCoding] | None:
+    """Return the codings of `columns`; None if rows need SQL, or texts in the `first` piece are too many to look up."""
+    kinds = {place: table.columns[place].type for place in (*(place for place, _ in columns), *hashed)}
+    if not all(has_few(first.column(f"c{place}")) for place, kind in kinds.items() if kind == "VARCHAR"):
+        return None
+    codings = []
+    for place, column in columns:
+        if kinds[place] == "VARCHAR":
+            coding = coding_of_few(table, place, column, encode)
+        else:
+            coding = coding_of(column, place, kinds[place])
+            if not coding.bare:
+                return None
+        codings.append(coding)
+    return codings

@@ -36,8 +36,8 @@ def render(published: PublishedTables) -> str:
     noisy = [low == 0 and high > 0 for low, high in zip(cells["low"], cells["high"], strict=True)]
     numbers = number_columns(plan, table)
     labels = [name for name in cells if name not in numbers]
-    ends = {f"{name}{end}" for name in numbers for end in ENDS[1:]}
-    shown = [name for name in cells if name in labels or name not in ends]
+    ends = {f"{name}{end}" for name in numbers for end in ENDS[1:]} - {*labels}
+    shown = [name for name in cells if name not in ends]
     columns = [*(_column(cells, name) for name in shown), [_("mostly noise") if faint else "" for faint in noisy]]
     others = [each for each in plan.marginals if each != table]
     return fragment.render(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dpengine.errors import PlanError
@@ -57,22 +57,27 @@ def from_rows(cells: Iterable[Iterable[str]], names: Iterable[str]) -> dict[str,
                 listed=", ".join(header[:5]),
             )
         )
-    complete = [row for row in rows if len(row) == len(header)]
-    places = {name: index for index, name in enumerate(header) if name and name != mine}
     column = header.index(mine)
-    pairs = {name: len({(row[index], row[column]) for row in complete}) for name, index in places.items()}
-    as_many = {name for name in places if values[name] == values[mine] == pairs[name]}  # another name for each value
-    groups = [name for name in places if values[name] <= values[mine] and name not in as_many]
-    coarser = sorted(groups, key=lambda name: (values[name], -places[name]))
-    if not coarser:
+    levels = [*_coarser(header, rows, column, values), mine]
+    if len(levels) == 1:
         return {"name": mine, "kind": "category", "values": _list([row[column] for row in rows if column < len(row)])}
-    levels = [*coarser, mine]
     try:
         tree = trees.from_rows(header, rows, levels)
         trees.check_tree(levels, tree["values"], tree["parents"])
     except ValueError as error:
         raise PlanError(str(error)) from None
     return {"name": mine, "kind": "category", **tree, "levels": levels}
+
+
+def _coarser(header: Sequence[str], rows: Sequence[Sequence[str]], column: int, values: Mapping[str, int]) -> list[str]:
+    """Return the levels of the values in a `column`, coarsest first, given how many `values` each column has."""
+    most = values[header[column]]
+    complete = [row for row in rows if len(row) == len(header)]
+    places = {name: place for place, name in enumerate(header) if name and name != header[column]}
+    pairs = {name: len({(row[place], row[column]) for row in complete}) for name, place in places.items()}
+    # With as many values and pairs, a column has another name for each value.
+    levels = [name for name in places if values[name] <= most and not values[name] == most == pairs[name]]
+    return sorted(levels, key=lambda name: (values[name], -places[name]))
 
 
 def _list(cells: list[str]) -> list[str]:

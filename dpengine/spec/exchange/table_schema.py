@@ -36,10 +36,9 @@ def read(document: Mapping[str, Any]) -> ReadCodebook:
         stats = table.get("stats")
         if table.get("rowCount") or (isinstance(stats, dict) and stats.get("rows")):
             draft.refuse(_text(table.get("name")), mark("the number of rows"))
+    schemas = [each["schema"] for each in tables if isinstance(each.get("schema"), dict)] if tables else [document]
     seen: set[str] = set()
-    for schema in (
-        (table["schema"] for table in tables if isinstance(table.get("schema"), dict)) if tables else [document]
-    ):
+    for schema in schemas:
         listed = schema.get("fields")
         for field in listed if isinstance(listed, list) else ():
             name = field.get("name") if isinstance(field, dict) else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -30,7 +29,7 @@ from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.column_checks import sizes_of
 from pages.parts.visit.plan.column_entry import suggestion, texts_from_file
-from pages.parts.visit.plan.entries import LAYOUTS, Draft, Entries
+from pages.parts.visit.plan.entries import LAYOUTS, Draft
 from pages.parts.visit.plan.table_measures import PERSONS, in_words, named
 from pages.parts.visit.plan.tables import as_list, counting_rows, has_ranges, published, rows_and_persons, too_many
 from pages.parts.visit.plan.times_entry import offered_times
@@ -132,7 +131,8 @@ def _ask_how_published() -> None:
     )
     returns = entries.several_rows is not None  # from later steps, to change some of the tables and not to lose all
     if layout == "own" != entries.layout and not entries.own and (returns or entries.layout == "pairs"):
-        visit().change(**_listed(entries))
+        listed = as_list(entries, published(entries))  # the tables so far, to which others can be added
+        visit().change(own=listed.own, more=listed.more, margins=listed.margins)
     visit().change(layout=layout)
     if layout == "own":
         levels_box.show(list(entries.chosen))  # placed before the tables, which can then use these levels
@@ -140,12 +140,6 @@ def _ask_how_published() -> None:
     else:
         entries = ask_of_amounts(visit().entries)
     visit().change(declared=entries.declared, own=entries.own, more=entries.more, of_amounts=entries.of_amounts)
-
-
-def _listed(entries: Entries) -> dict[str, Any]:
-    """Return the tables so far as the beginning of a list of one's own, to which other tables can be added."""
-    listed = as_list(entries, published(entries))
-    return {"own": listed.own, "more": listed.more, "margins": listed.margins}
 
 
 def _ask_for_more() -> None:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dpengine import owner
 from dpengine.sources.table import Table
 from pages.parts.visit.plan.column_entry import is_blank
-from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.plan.tables import used
 from pages.parts.visit.state import visit
 
@@ -95,7 +94,8 @@ def _has_decimals(text: str) -> bool:
 def unsuspected() -> list[str]:
     """Return the columns of tables that nobody has declared yet, and whose names say nothing about whom they name."""
     entries, known = visit().entries, set(published_ids())
-    names = [name for name in _in_question(entries) if name not in known]
+    names = used(entries) or entries.chosen  # all that are chosen if these are too many for one table
+    names = [name for name in names if name not in known]
     blank = [name for name in names if is_blank(entries.declared[name])]
     return [name for name in blank if entries.declared[name]["kind"] in ("category", "number")][:MAX_LOOKED_AT]
 
@@ -104,11 +104,6 @@ def may_have_several_rows() -> bool:
     """Whether a person may have several rows: as entered, else guessed from the names of columns."""
     entries = visit().entries
     return bool(likely_ids()) if entries.several_rows is None else entries.several_rows
-
-
-def _in_question(entries: Entries) -> Sequence[str]:
-    """Return the columns of tables; all that are chosen if these are too many for one table."""
-    return used(entries) or entries.chosen
 
 
 def _names_people(name: str) -> bool:

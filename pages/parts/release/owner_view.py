@@ -32,10 +32,6 @@ MAX_CELLS = 200_000
 ALMOST_ALL = 0.99  # a larger share would be rounded to 100 %
 
 
-def _number_columns() -> dict[str, Any]:
-    return chart.number_columns() | _true_columns("%,d", "%+d", _("Published count less true count."))
-
-
 def _true_columns(form: str, signed: str, note: str) -> dict[str, Any]:
     """Return how to show true numbers, and by how much published ones are off, with a note on this difference."""
     number_column = st.column_config.NumberColumn
@@ -141,7 +137,8 @@ def _published(
     """Return the published numbers of a table, how columns are shown, and the names of value, low and high."""
     if measure is None:
         frame = chart.in_readers_words(release.tables[table], release.plan, table)
-        return frame, _number_columns(), ("count", "low", "high")
+        off = _true_columns("%,d", "%+d", _("Published count less true count."))
+        return frame, chart.number_columns() | off, ("count", "low", "high")
     frame, columns = chart.numbers_of(release, table, measure)
     (name,) = measure.names
     form = columns[name]["type_config"]["format"]

@@ -78,7 +78,8 @@ def warn(plan: Plan) -> None:
     """Warn, before the button to publish, of columns whose rows do not fit, and offer a format in which they do."""
     table = visit().table
     assert table is not None
-    columns, amounts, found = _with_other(plan.columns), _amounts(plan), _found(plan)
+    columns, amounts = _with_other(plan.columns), _amounts(plan)
+    found = [column for column in plan.columns if isinstance(column, Category) and column.share]
     names_found = {column.name for column in found}
     question = repr((columns, amounts, found))
     facts = background_read.glance(
@@ -91,7 +92,7 @@ def warn(plan: Plan) -> None:
     for name, each in beyond.items():
         _warn_of_bounds(name, each)
     numbers, left_out = {column.name for column in columns if isinstance(column, Number)}, _without_other(plan)
-    offered: set[str] = set()
+    warned: set[str] = set()
     for name, share in shares.items():
         # One row in twenty may be meant as *(other)*, except of numbers. A new file may have a category more.
         in_other = IN_OTHER if name in numbers or visit().made_before else IN_OTHER[:-1]
@@ -103,15 +104,15 @@ def warn(plan: Plan) -> None:
             if name in names_found
             else _advice(is_amount=name in beyond, is_number=name in numbers, how=better.get(name))
         )
+        warned.add(name)
         with st.container(key=f"misfit-{name}"):
             st.warning(f"{_(how_many, column=plain_name(name))} {advice}", icon=":material/rule:")
             if name in better:
                 _offer_to_read(name, better[name])
-                offered.add(name)
             else:
                 st.button(_("Change {column} in step 3", column=plain_name(name)), key=visit().key(f"correct-{name}"),
                           on_click=_open_in_step_3, args=(name,))  # fmt: skip
-    for name in better.keys() - offered:
+    for name in better.keys() - warned:
         _ask_about_thousands(name, better[name])
 
 
@@ -309,11 +310,6 @@ def _with_other(columns: Sequence[Column]) -> list[Column]:
     cells = {"other": True, "missing": True}
     counted = (c for c in columns if not isinstance(c, Amount) and (isinstance(c, Number) or not c.share))
     return [column.model_copy(update=cells) for column in counted]
-
-
-def _found(plan: Plan) -> list[Category]:
-    """Return the columns whose values the release finds."""
-    return [column for column in plan.columns if isinstance(column, Category) and column.share]
 
 
 def show_on_request(used: list[str]) -> None:

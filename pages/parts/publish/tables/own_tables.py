@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations, permutations
@@ -48,16 +49,7 @@ def ask_own_tables(entries: Entries) -> Entries:
         return {*measure[1:]} <= {*numeric} and (persons or measure != table_measures.PERSONS)
 
     rows = Rows.of(entries, (names.__contains__, fits))
-    crossed = {name for columns, _measures in rows.picked for name in columns}
-    measured = {name for _columns, measures in rows.picked for measure in measures for name in measure[1:]}
-    several = sum(bool(columns) for columns, _measures in rows.picked) > 1
-    offers = _Offers(
-        [name for name in names if name not in measured],
-        names,
-        _offered(entries, [name for name in numeric if name not in crossed]),
-        several and not has_ranges(entries),
-        persons,
-    )
+    offers = _offers(entries, rows, numeric, names, persons=persons)
     drawn = _rows_to_draw(rows.filled)
     asked = [_ask_row(k, rows, offers, entries) if k in drawn else _table_of_undrawn(k, rows, entries)
              for k in range(rows.filled + 1)]  # fmt: skip
@@ -66,6 +58,11 @@ def ask_own_tables(entries: Entries) -> Entries:
     rows.keep(entries)
     persons_box.say_what_it_does(entries)
     entries = entries.with_(declared=_kinds(entries))
+    _say_what_is_in_no_table(entries)
+    return entries
+
+
+def _say_what_is_in_no_table(entries: Entries) -> None:
     in_tables = used(entries)
     if absent := [name for name in entries.chosen if name not in in_tables]:
         text = plural(
@@ -75,7 +72,20 @@ def ask_own_tables(entries: Entries) -> Entries:
             columns=plain(some_of(absent)),
         )
         st.caption(f":material/info: {text}")
-    return entries
+
+
+def _offers(entries: Entries, rows: Rows, numeric: Sequence[str], names: dict[str, str], *, persons: bool) -> _Offers:
+    """Return what can be picked: no column is both crossed and measured."""
+    crossed = {name for columns, _measures in rows.picked for name in columns}
+    measured = {name for _columns, measures in rows.picked for measure in measures for name in measure[1:]}
+    several = sum(bool(columns) for columns, _measures in rows.picked) > 1
+    return _Offers(
+        [name for name in names if name not in measured],
+        names,
+        _offered(entries, [name for name in numeric if name not in crossed]),
+        several and not has_ranges(entries),
+        persons,
+    )
 
 
 def ask_of_amounts(entries: Entries) -> Entries:

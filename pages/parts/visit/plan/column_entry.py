@@ -281,23 +281,30 @@ def entry_without_words(column: Column) -> dict[str, Any]:
 
 def cleaned(column: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entry for a plan, without blank fields, so that faults say "missing" and not "unreadable"."""
-    is_category = column["kind"] == "category"
-    left_out = {*OF_THE_PAGE, *(OF_LEVELS if is_category else ()), *(["other"] if column["kind"] == "amount" else [])}
-    left_out |= set() if is_found(column) else {"among"}
-    left_out |= {"knots"} if has_found_upper(column) else {"upper"}
-    if column["kind"] == "number":
-        left_out |= {"edges", "levels"} if has_found_bins(column) else {"bins", "from", "to", "step"}
+    left_out = _not_declared(column)
     fields = {key: value for key, value in column.items() if value not in ("", None) and key not in left_out}
     if column["kind"] == "date" and fields.get("levels"):
         fields["levels"] = longer_periods(column)
-    if is_found(column):
-        return {key: value for key, value in fields.items() if key not in ("other", "codebook")}
-    if not is_category or not column.get("levels"):
+    if is_found(column) or column["kind"] != "category" or not column.get("levels"):
         return fields
     levels, blanks = list(column["levels"]), [""] * len(column["levels"])
     paths = [[*column.get("above", {}).get(str(value), ()), *blanks] for value in column.get("values", ())]
     parents = [[path[place] for path in paths] for place in range(len(levels) - 1)]
     return fields | {"levels": levels, "parents": parents}
+
+
+def _not_declared(column: Mapping[str, Any]) -> set[str]:
+    """Return the keys of an entry that its plan leaves out: of the page, of other kinds, and of other ways to bins."""
+    left_out = {*OF_THE_PAGE, "knots" if has_found_upper(column) else "upper"}
+    left_out |= {"other", "codebook"} if is_found(column) else {"among"}
+    match column["kind"]:
+        case "category":
+            left_out |= {*OF_LEVELS}
+        case "amount":
+            left_out |= {"other"}
+        case "number":
+            left_out |= {"edges", "levels"} if has_found_bins(column) else {"bins", "from", "to", "step"}
+    return left_out
 
 
 def plan_of_one(column: Column | Mapping[str, Any], name: str) -> Plan:

@@ -46,19 +46,14 @@ def to_plan(entries: Entries) -> Plan:
         f"{name}: " + _(open_) for name in used(entries) for open_ in open_questions(entries.declared[name])
     ]:
         raise PlanError(waiting)
+    if entries.several_rows and entries.id_column is None:
+        raise PlanError(_("choose the column that identifies the person"))
     parted = {name for table in tables for name in table.quantiles}
-    unit: dict[str, Any] = {"rows": 1}
-    nouns = {"rows": entries.nouns.get("rows", "")}
-    if entries.several_rows:
-        if entries.id_column is None:
-            raise PlanError(_("choose the column that identifies the person"))
-        unit = {"id": entries.id_column, "rows": entries.rows}
-        nouns = entries.nouns
     return Plan(
         title=entries.title,
         dataset=entries.dataset,
         epsilon=entries.epsilon,
-        unit=unit,
+        unit={"id": entries.id_column, "rows": entries.rows} if entries.several_rows else {"rows": 1},
         rows_about=entries.rows_about,
         columns=[_column(entries, name, parted=name in parted) for name in used(entries)],
         tables=tables,
@@ -67,7 +62,7 @@ def to_plan(entries: Entries) -> Plan:
         notes=entries.notes,
         language=entries.language,
         about=entries.about,
-        nouns=nouns,
+        nouns=entries.nouns if entries.several_rows else {"rows": entries.nouns.get("rows", "")},
     )
 
 

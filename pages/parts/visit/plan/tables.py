@@ -39,18 +39,7 @@ def _published(entries: Entries) -> tuple[PublishedTable, ...]:
     if too_many(entries):
         return ()
     amounts, counted = _parted(entries)
-    match entries.layout:
-        case "together":
-            columns_of_tables: Sequence[tuple[str, ...]] = [counted] if counted else []
-        case "pairs":
-            columns_of_tables = list(combinations(counted, 2)) or [counted]
-        case "single":
-            columns_of_tables = [(name,) for name in counted]
-        case _:
-            columns_of_tables = [
-                declared for table in entries.own if (declared := tuple(n for n in table if declared_name(entries, n)))
-            ]
-    tables = [_with_measures(entries, table, amounts) for table in columns_of_tables]
+    tables = [_with_measures(entries, table, amounts) for table in _laid_out_columns(entries, counted)]
     tables = [table for table in tables if table.columns]
     if entries.margins and entries.layout != "single":
         rows = [{*table.columns} for table in tables if not table.distinct]  # listed as such, which stands
@@ -61,6 +50,19 @@ def _published(entries: Entries) -> tuple[PublishedTable, ...]:
         known = distinct.get(key := frozenset(table.columns))
         distinct[key] = table if known is None else _merged(known, table)
     return tuple(distinct.values())
+
+
+def _laid_out_columns(entries: Entries, counted: tuple[str, ...]) -> Sequence[tuple[str, ...]]:
+    """Return the columns of each table of the layout; those of a list may be amounts, too."""
+    match entries.layout:
+        case "together":
+            return [counted] if counted else []
+        case "pairs":
+            return list(combinations(counted, 2)) or [counted]
+        case "single":
+            return [(name,) for name in counted]
+    own = (tuple(name for name in table if declared_name(entries, name)) for table in entries.own)
+    return [columns for columns in own if columns]
 
 
 def too_many(entries: Entries) -> int:

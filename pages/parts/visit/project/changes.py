@@ -53,6 +53,11 @@ def _changes(before: Entries, after: Entries) -> Iterator[str]:
     yield from _unit(before, after)
     if before.strategy != after.strategy:
         yield _("strategy {before} → {after}", before=before.strategy, after=after.strategy)
+    yield from _texts(before, after)
+
+
+def _texts(before: Entries, after: Entries) -> Iterator[str]:
+    """Yield what changed in the names and the words of a plan."""
     if after.title != before.title:
         yield _("title: {title}", title=_short(after.title) or _("none"))
     if after.dataset != before.dataset:
