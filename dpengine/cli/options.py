@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dpengine.export import Published
 
 __all__ = [
-    "OUTPUT", "PATH", "LedgerPart", "announce_new", "check_address", "check_output", "ledger_option",
+    "OUTPUT", "PATH", "LedgerPart", "announce_new", "check_address", "check_ending", "check_output", "ledger_option",
     "open_ledger", "option", "part_options", "read_file", "reading_options", "reporting", "shown_address",
     "warn_of_order", "warn_of_unknown",
 ]  # fmt: skip
@@ -205,6 +205,16 @@ def check_output(output: Path, *read: Path, url: str | None = None) -> None:
         finish([f"{output.name} is what this command reads, and would be replaced: name another output"], WRONG_USE)
     if any(_is_same(output, file) for file in _ledger_files(url)):
         finish([f"{output.name} is the ledger, and would be replaced: name another output"], WRONG_USE)
+
+
+def check_ending(output: Path, ending: str, what: str) -> None:
+    """Exit with the status of wrong use if the name of `output` promises another kind of file than `what` is written.
+
+    A name without an ending promises nothing; neither does that of a pipe or a device, which is there already.
+    """
+    is_file = not os.path.exists(output) or os.path.isfile(output)  # the methods of a path raise for a long name
+    if is_file and output.suffix and output.suffix.lower() != ending:
+        finish([f"{output.name}: {what}; name it {output.with_suffix(ending).name}"], WRONG_USE)
 
 
 def _files(read: Path) -> Iterator[Path]:
