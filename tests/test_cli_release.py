@@ -217,7 +217,9 @@ def test_no_release_is_charged_to_a_ledger_that_ends_with_the_process(
 
 def test_an_experiment_may_ask_for_a_ledger_in_memory(job: tuple[str, str, str], tmp_path: Path) -> None:
     _, plan, table = job
-    assert run("release", plan, table, "-o", tmp_path / "r.zip", "--ledger", "sqlite:///:memory:").exit_code == 0
+    done = run("release", plan, table, "-o", tmp_path / "r.zip", "--ledger", "sqlite:///:memory:")
+    assert done.exit_code == 0
+    assert "nothing of what was spent is remembered" in done.stderr
 
 
 @pytest.mark.usefixtures("plotly_in_reports")  # as in another process

@@ -174,11 +174,14 @@ def open_ledger(url: str | None, owner: str = "") -> Ledger:
 def announce_new(ledger: Ledger) -> None:
     """Print the address of a new ledger, so that a wrong one, such as another folder, is noticed.
 
-    Also print why its loss would not be noticed.
+    Also print why its loss would not be noticed. One in memory is for experiments.
     """
     from dpengine.accounting.witness import unwritten
 
-    if ledger.begun:
+    if ledger.address is None:
+        warn("the ledger is in memory and ends with this command: nothing of what was spent is remembered, and the "
+             "same again would be drawn anew; to publish, name one that stays, such as sqlite:///a.db")  # fmt: skip
+    elif ledger.begun:
         warn(f"the ledger is new: {ledger.address}")
     if problem := unwritten(ledger.address):
         warn(problem)
