@@ -222,6 +222,8 @@ def _kind_needed(given: str, kinds: Sequence[str]) -> str:
 
 def _unknown_key(key: str, known: Sequence[str]) -> str:
     """Describe a key that is none of those `known`; without these, any key of a plan may be meant."""
+    if key.lower() == "median":
+        return _("this key is not known here; a median is written {example}", example="quantiles: {income: [0.5]}")
     if meant := alike(key, known or _keys(Declared, None)):
         return _("this key is not known here; did you mean {meant!r}?", meant=meant)
     if known:

@@ -64,6 +64,7 @@ def test_each_lists_all_tables_of_that_many_columns(each: int) -> None:
         ("kind: date", "kind: float", "kind must be one of .*; did you mean 'number'"),
         ("kind: date", "kind: nothing_alike", "kind must be one of .*, amount$"),
         ("[age, region]", "[age, regoin]", "there is no column 'regoin' under 'columns'; did you mean 'region'"),
+        ("[age, region]\n", "{columns: [age], median: [pay]}\n", r"a median is written quantiles: \{income: \[0.5\]\}"),
         ("[age, region]\n", "{columns: age}\n", "this must be a list, such as"),
         (
             "by: quarter",
