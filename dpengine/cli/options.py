@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial, wraps
 from glob import glob, has_magic
@@ -210,14 +210,15 @@ def check_output(output: Path, *read: Path, url: str | None = None) -> None:
         finish([f"{output.name} is the ledger, and would be replaced: name another output"], WRONG_USE)
 
 
-def check_ending(output: Path, ending: str, what: str) -> None:
+def check_ending(output: Path, endings: Sequence[str], what: str) -> None:
     """Exit with the status of wrong use if the name of `output` promises another kind of file than `what` is written.
 
     A name without an ending promises nothing; neither does that of a pipe or a device, which is there already.
     """
     is_file = not os.path.exists(output) or os.path.isfile(output)  # the methods of a path raise for a long name
-    if is_file and output.suffix and output.suffix.lower() != ending:
-        finish([f"{output.name}: {what}; name it {output.with_suffix(ending).name}"], WRONG_USE)
+    if is_file and output.suffix and output.suffix.lower() not in endings:
+        names = " or ".join(output.with_suffix(ending).name for ending in endings)
+        finish([f"{output.name}: {what}; name it {names}"], WRONG_USE)
 
 
 def _files(read: Path) -> Iterator[Path]:

@@ -54,7 +54,9 @@ def release(plan: Path, table: Path, output: Path, charging: Charging, as_json: 
         finish([f"{why_unwritten(output, error)}; nothing was spent"], WRONG_USE)
     check_address(charging.part.url)
     check_output(output, plan, table, url=charging.part.url)
-    check_ending(output, ".zip", "a release is a zip file, whose report.html opens in a browser and prints from there")
+    check_ending(
+        output, [".zip"], "a release is a zip file, whose report.html opens in a browser and prints from there"
+    )
     beside = _is_standard_output(output)  # then the summary goes to standard error: nothing may follow a bundle
     ledger = charging.part.open()
     with stages() as show, open_table(table, **charging.reading) as opened:

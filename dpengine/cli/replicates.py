@@ -25,7 +25,7 @@ def replicates(bundle: Path, output: Path, as_json: bool) -> None:
     from dpengine.replicates import DRAWS, pack
 
     check_output(output, bundle)
-    check_ending(output, ".zip", "replicates are many tables in a zip file")
+    check_ending(output, [".zip"], "replicates are many tables in a zip file")
     with stages() as show:
         show("drawing")
         packed = pack(bundle)
