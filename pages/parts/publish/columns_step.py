@@ -149,7 +149,7 @@ def _ask_how_published() -> None:
         entries = ask_of_amounts(visit().entries)
         if entries.chosen:
             text = _("To publish a column also coarsely, such as ages in tens, chapters of codes, or years beside "
-                     "months, choose *A list of my own*.")  # fmt: skip
+                     "months, list the tables yourself: *Levels* are there.")  # fmt: skip
             st.caption(f":material/account_tree: {text}")
     visit().change(declared=entries.declared, own=entries.own, more=entries.more, of_amounts=entries.of_amounts)
 
