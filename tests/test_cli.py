@@ -62,7 +62,9 @@ def test_a_malformed_cap_is_wrong_use(cap: str, tmp_path: Path) -> None:
 def test_an_output_that_cannot_be_written_is_wrong_use(tmp_path: Path) -> None:
     (plan := tmp_path / "plan.yaml").write_text(CLINIC, encoding="utf-8")
     done = CliRunner().invoke(main, ["codebook", str(plan), "-o", str(tmp_path / "missing" / "book.csv")])
-    expected = "private-release: book.csv cannot be written (No such file or directory)\n"
+    expected = (
+        "private-release: book.csv cannot be written: its folder does not exist; make it first, or name another\n"
+    )
     assert (done.exit_code, done.stderr) == (2, expected)
 
 

@@ -38,7 +38,7 @@ def test_a_release_waits_for_another_account(plan: Path, ledger_url: str, monkey
     assert (done.exit_code, done.stdout) == (0, "approval is needed for every dataset\n")
     refused = run(*publish)
     assert (refused.exit_code, refused.stdout) == (1, "")
-    assert "needs the approval of a second person" in refused.stderr
+    assert "private-release ledger approval send" in refused.stderr
 
     become(monkeypatch, "ann")
     sent = run("ledger", "approval", "send", plan, "--note", "for the report", HERE, ledger_url)

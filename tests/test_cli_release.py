@@ -124,6 +124,28 @@ def test_where_no_bundle_can_be_written_nothing_is_spent(
     assert sorted(tmp_path.iterdir()) == before, "not even a ledger was begun"
 
 
+@pytest.mark.parametrize(
+    ("place", "way_on"),
+    [("r.pdf", "name it r.zip"), ("r.1", "name it r.zip"), ("nowhere/r.zip", "its folder does not exist")],
+)
+def test_an_output_that_would_mislead_or_has_no_folder_is_refused_before_anything_is_spent(
+    job: tuple[str, str, str], tmp_path: Path, place: str, way_on: str
+) -> None:
+    url, plan, table = job
+    done = run("release", plan, table, "-o", tmp_path / place, "--ledger", url)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert way_on in done.stderr
+    assert not (tmp_path / "l.db").exists()
+
+
+@pytest.mark.by_day(1)
+@pytest.mark.parametrize("place", ["r", "R.ZIP"])
+def test_a_bundle_may_have_a_name_without_an_ending(job: tuple[str, str, str], tmp_path: Path, place: str) -> None:
+    url, plan, table = job
+    assert run("release", plan, table, "-o", tmp_path / place, "--ledger", url).exit_code == 0
+    verify(tmp_path / place)
+
+
 @pytest.mark.parametrize("place", ["t.csv", "plan.yaml", "l.db", "l.db-wal", "link.zip", "parts/a.csv"])
 def test_a_bundle_never_takes_the_place_of_what_is_read_or_of_the_ledger(
     job: tuple[str, str, str], tmp_path: Path, place: str
@@ -201,7 +223,9 @@ def test_no_release_is_charged_to_a_ledger_that_ends_with_the_process(
 
 def test_an_experiment_may_ask_for_a_ledger_in_memory(job: tuple[str, str, str], tmp_path: Path) -> None:
     _, plan, table = job
-    assert run("release", plan, table, "-o", tmp_path / "r.zip", "--ledger", "sqlite:///:memory:").exit_code == 0
+    done = run("release", plan, table, "-o", tmp_path / "r.zip", "--ledger", "sqlite:///:memory:")
+    assert done.exit_code == 0
+    assert "nothing of what was spent is remembered" in done.stderr
 
 
 @pytest.mark.usefixtures("plotly_in_reports")  # as in another process

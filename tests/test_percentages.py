@@ -247,6 +247,8 @@ def test_the_command_prints_and_writes_percentages(tmp_path: Path) -> None:
     assert CliRunner().invoke(main, [*call, "-o", str(workbook)]).exit_code == 0
     in_sheet = pd.read_excel(workbook, sheet_name="Percentages", engine="openpyxl")["percent"]
     np.testing.assert_allclose(100 * in_sheet, written["percent"])
+    misnamed = CliRunner().invoke(main, [*call, "-o", str(tmp_path / "p.pdf")])
+    assert (misnamed.exit_code, "name it p.csv or p.xlsx" in misnamed.stderr) == (2, True)
     refused = CliRunner().invoke(main, ["percentages", str(file), "town"])
     assert refused.exit_code == 1
     assert "no table of these columns was published: town" in refused.output

@@ -74,6 +74,17 @@ def test_a_table_that_is_not_published_is_missed_by_its_name(packed: bytes) -> N
             look_up(("agee",))
 
 
+def test_a_release_and_a_plan_name_what_there_is_beside_what_is_missed(made: Result) -> None:
+    for look_up in (made.counts, made.estimate, made.half_width, made.numbers, made.mostly_noise):
+        for missed in (("agee",), "age"):
+            with pytest.raises(KeyError, match=r"'agee?',?.*: tables are named by tuples of columns: \('"):
+                look_up(missed)  # type: ignore[operator]
+    with pytest.raises(
+        KeyError, match=f"'agee' is none of the plan's columns, which are '{made.plan.columns[0].name}'"
+    ):
+        made.plan.column("agee")
+
+
 def test_a_bundle_that_does_not_verify_or_lacks_the_expected_signature_is_not_read(packed: bytes) -> None:
     with pytest.raises(dpe.ReleaseError):
         dpe.published(packed.replace(b"tables/", b"tablet/"))

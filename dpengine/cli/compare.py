@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.options import OUTPUT, PATH, check_output, read_file, reporting, warn_of_order
+from dpengine.cli.options import OUTPUT, PATH, check_ending, check_output, read_file, reporting, warn_of_order
 from dpengine.cli.output import say, writing
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def compare(before: Path, after: Path, columns: tuple[str, ...], output: Path | 
     if output is not None:
         check_output(output, before)
         check_output(output, after)
+        check_ending(output, [".csv", ".html"], "changes are written as CSV, or as a page with charts")
     both = read_file(before), read_file(after)
     wanted = [table_typed(both[1].plan, columns)] if columns else None
     tables, said, headings, changes = {}, {}, {}, compared(*both, wanted)

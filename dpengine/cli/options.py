@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial, wraps
 from glob import glob, has_magic
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dpengine.export import Published
 
 __all__ = [
-    "OUTPUT", "PATH", "LedgerPart", "announce_new", "check_address", "check_output", "ledger_option",
+    "OUTPUT", "PATH", "LedgerPart", "announce_new", "check_address", "check_ending", "check_output", "ledger_option",
     "open_ledger", "option", "part_options", "read_file", "reading_options", "reporting", "shown_address",
     "warn_of_order", "warn_of_unknown",
 ]  # fmt: skip
@@ -174,11 +174,14 @@ def open_ledger(url: str | None, owner: str = "") -> Ledger:
 def announce_new(ledger: Ledger) -> None:
     """Print the address of a new ledger, so that a wrong one, such as another folder, is noticed.
 
-    Also print why its loss would not be noticed.
+    Also print why its loss would not be noticed. One in memory is for experiments.
     """
     from dpengine.accounting.witness import unwritten
 
-    if ledger.begun:
+    if ledger.address is None:
+        warn("the ledger is in memory and ends with this command: nothing of what was spent is remembered, and the "
+             "same again would be drawn anew; to publish, name one that stays, such as sqlite:///a.db")  # fmt: skip
+    elif ledger.begun:
         warn(f"the ledger is new: {ledger.address}")
     if problem := unwritten(ledger.address):
         warn(problem)
@@ -205,6 +208,17 @@ def check_output(output: Path, *read: Path, url: str | None = None) -> None:
         finish([f"{output.name} is what this command reads, and would be replaced: name another output"], WRONG_USE)
     if any(_is_same(output, file) for file in _ledger_files(url)):
         finish([f"{output.name} is the ledger, and would be replaced: name another output"], WRONG_USE)
+
+
+def check_ending(output: Path, endings: Sequence[str], what: str) -> None:
+    """Exit with the status of wrong use if the name of `output` promises another kind of file than `what` is written.
+
+    A name without an ending promises nothing; neither does that of a pipe or a device, which is there already.
+    """
+    is_file = not os.path.exists(output) or os.path.isfile(output)  # the methods of a path raise for a long name
+    if is_file and output.suffix and output.suffix.lower() not in endings:
+        names = " or ".join(output.with_suffix(ending).name for ending in endings)
+        finish([f"{output.name}: {what}; name it {names}"], WRONG_USE)
 
 
 def _files(read: Path) -> Iterator[Path]:

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEANINGS", "REFUSED", "STATUSES", "WRONG_USE", "Stages", "error_entries", "exact_or_none", "faults", "finish",
-    "full_output", "likeness", "printable", "say", "say_errors", "show_result", "stages", "warn", "writing",
+    "full_output", "likeness", "printable", "say", "say_errors", "show_result", "stages", "warn",
+    "why_unwritten", "writing",
 ]  # fmt: skip
 
 # 75 is EX_TEMPFAIL in the C library's sysexits.h; 128 + the number of a signal is the shell's convention.
@@ -101,13 +102,20 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def why_unwritten(output: Path, error: OSError) -> str:
+    """Say that a file cannot be written, and why."""
+    if isinstance(error, FileNotFoundError) and not output.parent.exists():
+        return f"{output.name} cannot be written: its folder does not exist; make it first, or name another"
+    return f"{output.name} cannot be written ({error.strerror})"
+
+
 @contextmanager
 def writing(output: Path) -> Iterator[None]:
     """Exit with the status of wrong use if the file that a command was asked for cannot be written."""
     try:
         yield
     except OSError as error:
-        finish([f"{output.name} cannot be written ({error.strerror})"], WRONG_USE)
+        finish([why_unwritten(output, error)], WRONG_USE)
 
 
 def finish(faults: Iterable[Fault | str], status: int, error: str = "") -> NoReturn:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpengine.cli.options import OUTPUT, PATH, check_output, read_file, reporting
+from dpengine.cli.options import OUTPUT, PATH, check_ending, check_output, read_file, reporting
 from dpengine.cli.output import say, writing
 from dpengine.translation.catalogue import speaking
 
@@ -47,6 +47,7 @@ def percentages(
 
     if output is not None:
         check_output(output, bundle)
+        check_ending(output, [".csv", ".xlsx"], "percentages are written as CSV or as a workbook")
     release = read_file(bundle)
     table, within = table_typed(release.plan, columns), tuple(columns_typed(release.plan, within))
     frame = percentages_of(release, table, within=within, missing=not without_missing)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpengine.cli.charge import Charging, charge_of, charging_options, say_charge
-from dpengine.cli.options import OUTPUT, PATH, announce_new, check_address, check_output, reporting
-from dpengine.cli.output import WRONG_USE, Stages, finish, say, stages, warn
+from dpengine.cli.options import OUTPUT, PATH, announce_new, check_address, check_ending, check_output, reporting
+from dpengine.cli.output import WRONG_USE, Stages, finish, say, stages, warn, why_unwritten
 from dpengine.errors import ReleaseError
 from dpengine.exact import exact_text
 
@@ -51,9 +51,12 @@ def release(plan: Path, table: Path, output: Path, charging: Charging, as_json: 
     try:
         check_place(output)
     except OSError as error:
-        finish([f"{output.name} cannot be written ({error.strerror}); nothing was spent"], WRONG_USE)
+        finish([f"{why_unwritten(output, error)}; nothing was spent"], WRONG_USE)
     check_address(charging.part.url)
     check_output(output, plan, table, url=charging.part.url)
+    check_ending(
+        output, [".zip"], "a release is a zip file, whose report.html opens in a browser and prints from there"
+    )
     beside = _is_standard_output(output)  # then the summary goes to standard error: nothing may follow a bundle
     ledger = charging.part.open()
     with stages() as show, open_table(table, **charging.reading) as opened:

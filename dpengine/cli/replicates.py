@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dpengine.cli.options import OUTPUT, PATH, check_output, reporting
+from dpengine.cli.options import OUTPUT, PATH, check_ending, check_output, reporting
 from dpengine.cli.output import show_result, stages, writing
 
 __all__ = ["replicates"]
@@ -25,6 +25,7 @@ def replicates(bundle: Path, output: Path, as_json: bool) -> None:
     from dpengine.replicates import DRAWS, pack
 
     check_output(output, bundle)
+    check_ending(output, [".zip"], "replicates are many tables in a zip file")
     with stages() as show:
         show("drawing")
         packed = pack(bundle)

@@ -12,7 +12,7 @@ from dpengine.counting.encoding.declared_texts import Family
 from dpengine.sources.mixed import OBJECTS, member_types
 from dpengine.sources.plan_template import header_doubt
 from dpengine.sources.table import Field
-from dpengine.spec.domain import Column, Date, Time
+from dpengine.spec.domain import Category, Column, Date, Time
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Unit
 from dpengine.translation.catalogue import MAX_LISTED, _, mark, number, some_of
@@ -28,6 +28,7 @@ def column_faults(fields: Sequence[Field], columns: Sequence[Column | Grid], uni
     In a mixed column, cells of a type that cannot be read as declared are read as texts.
     """
     types = {field.name: field.type for field in fields}
+    objects = {field.name: field.objects for field in fields if field.objects}
     needed: list[tuple[str, Column | Grid | None]] = [(column.table_column, column) for column in columns]
     if unit.id is not None:
         needed.append((unit.id, None))
@@ -35,6 +36,9 @@ def column_faults(fields: Sequence[Field], columns: Sequence[Column | Grid], uni
     faults = [missing_columns(lacking, list(types))] if lacking else []
     for name, column in needed:
         if name not in types:
+            continue
+        if column is not None and name in objects and (fault := _objects_unread(column, objects[name])):
+            faults.append(fault)
             continue
         members = member_types(types[name])
         if isinstance(column, Date | Time) and column.zone is not None and tuple(members) == OBJECTS:
@@ -98,6 +102,34 @@ def _meant(name: str, names: list[str]) -> str:
     near = [other for other in names if other.strip().lower() == name.strip().lower()]
     near = near or get_close_matches(name, names, n=3)
     return reduce(lambda one, other: _("{one} or {other}", one=one, other=other), map(repr, near)) if near else ""
+
+
+_OBJECTS = {  # how cells of a pandas frame are read, by their type, and what to make of them instead
+    "period": ("2024-01", mark("make them times with .dt.to_timestamp(), or give their format, such as %Y-%m")),
+    "duration": ("1 days 02:00:00", mark("make them numbers, such as with .dt.total_seconds()")),
+    "interval": ("(0, 5]", mark("declare these texts as the values of a category, or take the column that was cut")),
+    "complex": ("(1+2j)", mark("make them numbers, such as with numpy.real")),
+    "enum": ("Colour.RED", mark("take their values, such as with .map(lambda each: each.value)")),
+}
+
+
+def _objects_unread(column: Column | Grid, objects: str) -> str | None:
+    """Return why objects, which are read as Python writes them, would not be found as declared; None if they may be."""
+    kind, _space, name = objects.partition(" ")
+    if kind == "enum":
+        fits = isinstance(column, Category) and any(label.startswith(f"{name}.") for label in column.labels)
+    elif kind == "period":
+        fits = not isinstance(column, Date | Time) or column.format is not None
+    else:
+        fits = isinstance(column, Category)
+    if fits:
+        return None
+    example, advice = _OBJECTS[kind]
+    return _(
+        "column {name} holds {kind} objects, which are read as texts such as {example}, and none would be found as "
+        "declared; {advice}",
+        name=repr(column.name), kind=kind, example=repr(example), advice=_(advice),
+    )  # fmt: skip
 
 
 def _unreadable(column: Column | Grid, family: Family) -> str | None:

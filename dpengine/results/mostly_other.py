@@ -16,12 +16,15 @@ __all__ = ["mostly_left_out", "mostly_other"]
 def mostly_other(result: Result) -> list[str]:
     """Return the columns that have more than half of all rows in *(other)*, beyond what noise explains.
 
-    Columns with found values are not looked at, since values of few people belong in *(other)*, and neither are counts
-    of distinct persons.
+    Columns with found values are not looked at, since values of few people belong in *(other)*. Beside tables that
+    count distinct persons, only those of rows are looked at.
     """
+    if result.plan.tallied:
+        of_rows = [place for place, tally in enumerate(result.plan.tallies) if tally.cells is None]
+        if not of_rows:
+            return []
+        result = result.of_tally(of_rows[0])
     plan = result.plan
-    if plan.tallied:
-        return []
     most = int(result.cells(())["high"].sum())
     return [
         column.name

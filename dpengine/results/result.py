@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import platform
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -26,7 +27,7 @@ from dpengine.results.published_columns import ENDS, Measure, measures
 from dpengine.results.serialise import Stored, pack, unpack
 from dpengine.results.spans import Span, association_span, spans
 from dpengine.results.stated import ModelError, Stated, TableNumbers, state
-from dpengine.results.views.published import MAX_KEPT, PublishedTables
+from dpengine.results.views.published import MAX_KEPT, PublishedTables, no_table
 from dpengine.results.views.synthetic import SyntheticView
 from dpengine.spec.domain import zones_of
 from dpengine.spec.plan import Plan
@@ -200,11 +201,13 @@ class Result(SyntheticView, PublishedTables):
     def estimate(self, table: Columns) -> Floats:
         """Return the expected count of each cell of `table`, one axis a column."""
         stated = self.stated.of(table)
-        return self.estimates.estimate(table) if stated is None else stated.estimate
+        with self._of_columns(table):
+            return self.estimates.estimate(table) if stated is None else stated.estimate
 
     def _numbers_of(self, table: Columns) -> TableNumbers:
         if (numbers := self._recent.get(table)) is None:
-            numbers = self.stated.of(table) or self.derive_numbers(table)
+            with self._of_columns(table):
+                numbers = self.stated.of(table) or self.derive_numbers(table)
             if len(self._recent) >= MAX_RECENT:
                 self._recent.clear()
             if self.plan.cells(table) <= MAX_KEPT:
@@ -260,11 +263,27 @@ class Result(SyntheticView, PublishedTables):
     def half_width(self, table: Columns) -> float:
         """Return the 95 % half-width of a cell of `table`; if they differ, as `Estimates.half_width` does."""
         stated = self.stated.of(table)
-        return self.estimates.half_width(table) if stated is None else stated.half_width
+        with self._of_columns(table):
+            for name in table:
+                self.plan.column(name)  # all tables may have the same half-width, and so may one that there is not
+            return self.estimates.half_width(table) if stated is None else stated.half_width
 
     def counts(self, table: Columns) -> Ints:
-        model = (self.model, *self.apart)[self.plan.tally_of(table)]
-        return model.table(table, self.plan.resolution)  # coarser levels are sums of the finest
+        with self._of_columns(table):
+            model = (self.model, *self.apart)[self.plan.tally_of(table)]
+            return model.table(table, self.plan.resolution)  # coarser levels are sums of the finest
+
+    @contextmanager
+    def _of_columns(self, table: Columns) -> Iterator[None]:
+        """Name the tables that there are in a KeyError for one that does not follow from them."""
+        try:
+            if isinstance(table, str):
+                raise KeyError(table)
+            yield
+        except (KeyError, ValueError) as error:
+            if table in self.plan.marginals:
+                raise
+            raise no_table(table, self.plan.marginals) from error
 
     def mostly_noise(self, table: Columns) -> Bools:
         """Return which cells of `table` cannot be distinguished from empty ones: those whose interval reaches 0."""

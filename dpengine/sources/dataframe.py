@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from dpengine.sources.cells import object_array, text_array
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["from_pandas", "widen"]
+__all__ = ["from_pandas", "kinds_of_objects", "widen"]
 
 _TICKS = {"s": 1, "ms": 1000}
+_WRITTEN_AS_DATES = ("d", "b", "h", "min", "s", "ms", "us", "ns")  # lengths of periods, from days on
 _YEAR_0_ENDS, _YEAR_10000 = -62_135_596_801, 253_402_300_800  # seconds from 1970
 
 
@@ -60,6 +62,34 @@ def from_pandas(frame: pd.DataFrame) -> pa.Table:
     """Convert the columns of a frame to Arrow, without its index."""
     names = [str(name) for name in frame.columns]
     return pa.Table.from_arrays([_from_series(frame.iloc[:, i]) for i in range(len(names))], names)
+
+
+def kinds_of_objects(frame: pd.DataFrame) -> list[str]:
+    """Return for each column what its cells are, if they can only be read as Python writes them; else a blank text.
+
+    An enumeration also tells its name. Only the type of a column is looked at; of objects, that of the first one.
+    """
+    return [_kind_of_objects(frame.iloc[:, i]) for i in range(frame.shape[1])]
+
+
+def _kind_of_objects(series: pd.Series[Any]) -> str:
+    import pandas as pd
+
+    dtype = series.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        dtype = dtype.categories.dtype
+    match dtype:
+        case pd.PeriodDtype():
+            return "" if dtype.freq.rule_code.lower() in _WRITTEN_AS_DATES else "period"
+        case pd.IntervalDtype():
+            return "interval"
+        case _ if dtype.kind in "mc":
+            return "duration" if dtype.kind == "m" else "complex"
+    first = next(iter(series), None) if dtype.kind == "O" else None
+    # One that is a text or a number is read as such; another may write itself in a way of its own.
+    if isinstance(first, Enum) and not isinstance(first, str | int) and type(first).__str__ is Enum.__str__:
+        return f"enum {type(first).__name__}"
+    return ""
 
 
 def _from_series(series: pd.Series[Any]) -> Any:

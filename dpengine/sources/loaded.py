@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import pyarrow as pa
 
-from dpengine.sources.dataframe import from_pandas
+from dpengine.sources.dataframe import from_pandas, kinds_of_objects
 from dpengine.sources.engine import Engine
 from dpengine.sources.relation import from_arrow, known_types, plain_arrow
 from dpengine.sources.table import TextFile, plain_errors
@@ -18,7 +18,7 @@ from dpengine.sources.table import TextFile, plain_errors
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["Loaded", "in_memory", "is_ibis", "of_rows", "read_by_engine"]
+__all__ = ["Loaded", "in_memory", "is_ibis", "object_labels", "of_rows", "read_by_engine"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,13 @@ def is_ibis(source: object) -> TypeGuard[ir.Table]:
     """Whether a source is an Ibis table."""
     # Ibis loads slowly, like pandas; a caller who passes its table has loaded it.
     return isinstance(source, getattr(sys.modules.get("ibis.expr.types"), "Table", ()))
+
+
+def object_labels(source: object) -> tuple[dict[str, Any], ...]:
+    """Return labels of columns with cells of a pandas frame that are read as Python writes them, if there are some."""
+    frames: Any = getattr(sys.modules.get("pandas"), "DataFrame", ())
+    kinds = kinds_of_objects(source) if isinstance(source, frames) else []
+    return tuple({"label": "", "words": (), "coded": False, "objects": kind} for kind in kinds) if any(kinds) else ()
 
 
 def in_memory(source: object) -> tuple[list[str], pa.Table] | None:

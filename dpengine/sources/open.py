@@ -23,7 +23,7 @@ from dpengine.sources.databases import copying, remote
 from dpengine.sources.engine import Engine
 from dpengine.sources.files import isolated, parquet
 from dpengine.sources.frequencies import repeat_rows
-from dpengine.sources.loaded import Loaded, in_memory, is_ibis, of_rows, read_by_engine
+from dpengine.sources.loaded import Loaded, in_memory, is_ibis, object_labels, of_rows, read_by_engine
 from dpengine.sources.open_file import open_file
 from dpengine.sources.read_options import ReadOptions
 from dpengine.sources.relation import types_of
@@ -126,7 +126,9 @@ def open_table(
         with plain_errors():
             parts = _parts(source) if held is None else []
             seen = {path: stamp(path) for path, _ in parts}
-            loaded = of_rows(engine, *held) if held else _load(engine, source, parts, options)
+            loaded = (
+                of_rows(engine, *held, labels=object_labels(source)) if held else _load(engine, source, parts, options)
+            )
             if rename:
                 loaded = replace(loaded, names=renamed(loaded.names, rename))
             if answers:
@@ -182,7 +184,7 @@ def columns_of(path: Path, suffix: str) -> list[Field]:
 def _with_words(field: Field, labels: dict[str, Any]) -> Field:
     words = tuple((str(code), str(word)) for code, word in labels["words"])
     hint = "category" if labels["coded"] else field.kind_hint
-    return replace(field, kind_hint=hint, label=labels["label"], words=words)
+    return replace(field, kind_hint=hint, label=labels["label"], words=words, objects=labels.get("objects", ""))
 
 
 def _parts(source: object) -> list[parquet.Part]:

@@ -71,7 +71,8 @@ class Field:
     """A column as described by its header or schema; `type` is the DuckDB type.
 
     Files of statistics programs also have a `label` for readers, and lists of codes with their `words`. Their maker may
-    have produced such a list from the rows, so it counts only once a person has confirmed it.
+    have produced such a list from the rows, so it counts only once a person has confirmed it. `objects` names the type
+    of cells of a pandas frame that are read as Python writes them, such as ``period``, or ``enum`` and its own name.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Field:
     type: str
     label: str = ""
     words: tuple[tuple[str, str], ...] = ()
+    objects: str = ""
 
 
 @dataclass(frozen=True, slots=True)

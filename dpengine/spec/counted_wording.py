@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dpengine.array_types import Columns
 from dpengine.exact import exactly
 from dpengine.spec.domain import Amount, Number
@@ -84,20 +86,25 @@ OF_FIRST = {
 }
 
 
-def persons_counted(plan: Plan) -> str:
-    """Say what tables, total and synthetic rows count, if people are counted who may have several rows."""
+def persons_counted(plan: Plan, named: Callable[[Columns], str] = name_of) -> str:
+    """Say what tables, total and synthetic rows count, if people are counted who may have several rows.
+
+    Tables are `named` as in the files, or as on a page.
+    """
     sentences = []
     for tally in plan.tallies:
         sentence = OF_ROWS if tally.cells is None else OF_PERSONS if tally.cells == 1 else OF_CELLS
-        tables = "; ".join(map(name_of, tally.plan.marginals))
+        tables = "; ".join(map(named, tally.plan.marginals))
         sentences.append(_(sentence).format(tables=tables, rows=tally.bound, cells=tally.cells, id=plan.unit.id))
     first = plan.tallies[0]
     kind = "rows" if first.cells is None else "persons" if first.cells == 1 else "cells"
-    return " ".join([*sentences, _(OF_FIRST[kind]).format(tables=name_of(first.plan.marginals[0]))])
+    return " ".join([*sentences, _(OF_FIRST[kind]).format(tables=named(first.plan.marginals[0]))])
 
 
-def rows_counted(plan: Plan) -> str:
+def rows_counted(plan: Plan, named: Callable[[Columns], str] = name_of) -> str:
     """Say which rows all counts and totals refer to, if the table may have more; otherwise nothing.
+
+    Tables are `named` as in the files, or as on a page.
 
     >>> plan = Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 3}, columns=[{"name": "a", "kind": "yesno"}],
     ...             tables=[["a"]])
@@ -108,7 +115,7 @@ kept rows: the table may hold more.
     if plan.unit.id is None:
         return ""
     if plan.tallied:
-        return persons_counted(plan)
+        return persons_counted(plan, named)
     if plan.nouns.rows or plan.nouns.people:
         return _(
             "Of the {people} (column {id}), at most {n} {rows} each were kept, chosen at random. All counts, totals "

@@ -25,29 +25,20 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 __all__ = [
-    "KINDS",
-    "NEEDED",
-    "About",
-    "Declared",
-    "Language",
-    "Line",
-    "Name",
-    "Nouns",
-    "NumberFormat",
-    "Text",
-    "Texts",
-    "Whole",
-    "alike",
-    "as_kind",
-    "at_most",
-    "changed",
-    "readable_faults",
-]
+    "KINDS", "NEEDED", "About", "Declared", "Language", "Line", "Name", "Nouns", "NumberFormat", "Text", "Texts",
+    "Whole", "alike", "as_kind", "at_most", "changed", "readable_faults",
+]  # fmt: skip
 
 Value = TypeVar("Value", bound="Declared")
 
 KINDS = ("number", "category", "yesno", "date", "time", "amount")
 STATISTICS = ("count", "proportion", "sum", "mean", "variance", "quantile", "mode")
+_KINDS_ELSEWHERE = {
+    **dict.fromkeys(("bool", "boolean", "binary", "logical"), "yesno"),
+    **dict.fromkeys(("int", "integer", "float", "double", "numeric", "decimal"), "number"),
+    **dict.fromkeys(("str", "string", "text", "enum", "factor", "nominal", "object"), "category"),
+    **dict.fromkeys(("datetime", "timestamp", "day", "month"), "date"),
+}
 MAX_FAULTS = 100
 MAX_TYPED, MAX_ALIKE = 60, 500  # letters of a name, and names, among which a similar one is looked for
 ALIKE = 0.75  # how much a name resembles another, from 0 to 1, if that was most likely meant
@@ -208,7 +199,7 @@ def _sentence(fault: ErrorDetails, keys: Sequence[str]) -> str:
             return _("a statistic is declared with its kind, and with what is known of its column, such as {example}",
                      example=f"{{kind: mean, of: {_EXAMPLES['Grid']}}}")  # fmt: skip
         case "union_tag_invalid" | "union_tag_not_found":
-            return _("kind must be one of {kinds}", kinds=", ".join(STATISTICS if of_question else KINDS))
+            return _kind_needed(str(context.get("tag", "")), STATISTICS if of_question else KINDS)
         case "too_short":
             least = context["min_length"]
             return plural("at least {n} entry is needed here", "at least {n} entries are needed here", least)
@@ -223,8 +214,20 @@ def _sentence(fault: ErrorDetails, keys: Sequence[str]) -> str:
     return fault["msg"].removeprefix("Value error, ")
 
 
+def _kind_needed(given: str, kinds: Sequence[str]) -> str:
+    """Describe a kind that is none of those known; other programs have other names for them."""
+    plain = re.sub(r"[\W_]", "", given).lower()
+    named = plain if plain in kinds else _KINDS_ELSEWHERE.get(plain)
+    meant = named if named in kinds else alike(plain, kinds)
+    if meant:
+        return _("kind must be one of {kinds}; did you mean {meant!r}?", kinds=", ".join(kinds), meant=meant)
+    return _("kind must be one of {kinds}", kinds=", ".join(kinds))
+
+
 def _unknown_key(key: str, known: Sequence[str]) -> str:
     """Describe a key that is none of those `known`; without these, any key of a plan may be meant."""
+    if key.lower() == "median":
+        return _("this key is not known here; a median is written {example}", example="quantiles: {income: [0.5]}")
     if meant := alike(key, known or _keys(Declared, None)):
         return _("this key is not known here; did you mean {meant!r}?", meant=meant)
     if known:

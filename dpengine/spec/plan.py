@@ -33,7 +33,7 @@ from dpengine.spec.plan_parts import WithParts
 from dpengine.spec.published_table import Each, PublishedTable, Tables
 from dpengine.spec.summed_levels import CoarserLevels, WithSummedLevels
 from dpengine.spec.tallies import WithTallies
-from dpengine.translation.catalogue import ENGLISH, _, mark, number
+from dpengine.translation.catalogue import ENGLISH, _, mark, number, some_of
 
 __all__ = ["Plan", "Strategy", "Unit", "exact_epsilon"]
 
@@ -215,7 +215,11 @@ class Plan(WithAmounts, WithTallies, WithParts, WithSummedLevels, Declared):
 
     def column(self, name: str) -> Column:
         """Return the column of this name, or, such as `county@region`, of this name at a level. Raises KeyError."""
-        return self._by_name[name]
+        try:
+            return self._by_name[name]
+        except KeyError:
+            listed = some_of(repr(column.name) for column in self.columns)
+            raise KeyError(f"{name!r} is none of the plan's columns, which are {listed}") from None
 
     def shape(self, table: Columns) -> tuple[int, ...]:
         """Return the number of cells along each column of `table`."""

@@ -97,14 +97,14 @@ def plural(one: str, many: str, count: int, /, **values: object) -> str:
     return translated.format(n=number(count), **values)
 
 
-def some_of(names: Iterable[str], most: int = MAX_LISTED) -> str:
+def some_of(names: Iterable[str], most: int = MAX_LISTED, between: str = ", ") -> str:
     """Name the first `most` of some things, and how many more there are: no message grows with a table.
 
-    >>> some_of(["age", "sex"]), some_of("abcd", 2)
-    ('age, sex', 'a, b and 2 more')
+    >>> some_of(["age", "sex"]), some_of("abcd", 2), some_of(["age, in years", "sex"], between="; ")
+    ('age, sex', 'a, b and 2 more', 'age, in years; sex')
     """
     every = [*names]
-    first, more = ", ".join(every[:most]), len(every) - most
+    first, more = between.join(every[:most]), len(every) - most
     return _("{names} and {n} more", names=first, n=number(more)) if more > 0 else first
 
 

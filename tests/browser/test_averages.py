@@ -27,7 +27,7 @@ def test_an_average_by_state_and_sex_and_counts_by_county(new_page: NewPage, tmp
     upload(page, people_csv(tmp_path))
     choose_all(page, "Columns that matter", "county", "sex", "income")
     press(page.get_by_text("A list of my own"))
-    press(page.get_by_role("button", name="Levels, such as counties in states"))
+    press(page.get_by_role("button", name="Levels, such as ages in tens"))
     page.get_by_test_id("stFileUploader").locator("input[type=file]").set_input_files(
         {"name": "counties.csv", "mimeType": "text/csv", "buffer": LEVELS.encode()}
     )

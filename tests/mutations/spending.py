@@ -652,15 +652,15 @@ FAULTS = [
     Fault(
         "a request that waits is as good as an approval",
         "dpengine/accounting/approval/records.py",
-        "if row.state == State.APPROVED and wanted",
-        "if row.state in (State.APPROVED, State.WAITING) and wanted",
+        "if row.state == state and wanted",
+        "if row.state in (state, State.WAITING) and wanted",
         "tests/accounting/approval/test_records.py::test_a_charge_without_approval_is_refused_until_it_has_one_which_it_uses_up",
     ),
     Fault(
         "an approval that was withdrawn is still one",
         "dpengine/accounting/approval/records.py",
-        "if row.state == State.APPROVED and wanted",
-        "if row.state in (State.APPROVED, State.WITHDRAWN) and wanted",
+        "if row.state == state and wanted",
+        "if row.state in (state, State.WITHDRAWN) and wanted",
         "tests/accounting/approval/test_records.py::test_a_withdrawn_or_declined_request_allows_no_charge",
     ),
     Fault(

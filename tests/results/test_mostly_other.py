@@ -6,12 +6,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from dpengine import Plan
+from dpengine import Plan, release
 from dpengine.results.mostly_other import mostly_left_out, mostly_other
 
 SEX = {"name": "sex", "kind": "category", "values": ["f", "m"]}
+AGE = {"name": "age", "kind": "number", "edges": [0, 50, 120]}
 PLAN = Plan(dataset="d", epsilon=1, columns=[SEX], tables=[["sex"]])
 
 
@@ -23,6 +25,16 @@ def test_only_what_noise_does_not_explain_is_told(low: int, total: int, told: bo
         plan=PLAN, cells=lambda table: other if table else {"low": np.array(total - 20), "high": np.array(total)}
     )
     assert mostly_other(published) == (["sex"] if told else [])
+
+
+def test_tables_of_rows_are_looked_at_beside_those_of_distinct_persons() -> None:
+    """Of rows whose values are written in another way; this was not told if any table counted persons."""
+    tables = [["sex"], {"columns": ["sex", "age"], "distinct": True}]
+    plan = Plan(dataset="d", epsilon=20, unit={"id": "who", "rows": 2}, columns=[SEX, AGE], tables=tables)
+    rows = pd.DataFrame({"who": range(300), "sex": "female", "age": 30})
+    assert mostly_other(release(rows, plan)) == ["sex"]
+    persons = plan.model_copy(update={"tables": plan.tables[1:]})
+    assert mostly_other(release(rows, persons)) == []
 
 
 def test_values_of_few_people_are_in_other_where_values_are_found() -> None:

@@ -88,7 +88,7 @@ def test_a_codebook_that_is_no_tree_is_refused(text: str, fragment: str, tmp_pat
     ("fields", "fragment"),
     [
         ({"levels": []}, "need the names of their levels"),
-        ({"levels": ["state", "county"]}, "not nested as deeply"),
+        ({"levels": ["state", "county"]}, "not nested as deeply as there are levels .*: name a level for each step"),
         ({"values": {"CA": ["Kern"]}}, "not nested as deeply"),
         ({"values": ["Kern"]}, "'levels' need nested values"),
         ({"values": {"W": {"CA": []}}}, "'CA' holds no county"),

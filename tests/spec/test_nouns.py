@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from dpengine.bundle.manifest import describe
 from dpengine.bundle.quotation import quotation, quotation_of_several
 from dpengine.charts import figures
 from dpengine.spec.counted_wording import counted_how, counted_noun, noun, rows_counted, unit_in_words
+from dpengine.spec.wording import heading_of
 from dpengine.translation.catalogue import speaking
 
 ONE_ROW, SEVERAL = {"rows": 1}, {"id": "who", "rows": 3}
@@ -100,3 +102,15 @@ def test_the_bound_on_rows_is_said_in_the_owners_words() -> None:
     assert said.startswith("Of the patients (column who), at most 3 visits each were kept, chosen at random.")
     assert "are of kept visits" in said
     assert rows_counted(plan(SEVERAL)).startswith("Of each person (column who), at most 3 rows were kept")
+
+
+def test_tables_of_what_is_counted_are_named_as_on_the_page_or_as_in_the_files() -> None:
+    """A page names a level by its heading everywhere else; a manifest keeps the names of the files."""
+    code = {"name": "icd", "kind": "category", "levels": ["chapter", "code"], "values": {"I": ["I10"], "J": ["J18"]}}
+    columns, tables = (
+        [code, {"name": "ill", "kind": "yesno"}],
+        [["icd@chapter"], {"columns": ["ill"], "distinct": True}],
+    )
+    leveled = Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 2}, columns=columns, tables=tables)
+    assert rows_counted(leveled).startswith("Tables of rows: icd@chapter. ")
+    assert rows_counted(leveled, partial(heading_of, leveled)).startswith("Tables of rows: chapter. ")

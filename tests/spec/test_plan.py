@@ -58,7 +58,13 @@ def test_each_lists_all_tables_of_that_many_columns(each: int) -> None:
         ('epsilon: "1"', "epsilon: 1/0", "a decimal or a fraction"),
         ("epsilon", "epsylon", "not known here; did you mean 'epsilon'"),
         ("kind: date", "kind: dat", r"columns → 3 \(visit\): kind must be one of number, category, yesno, date"),
+        ("kind: date", "kind: dat", "kind must be one of .*; did you mean 'date'"),
+        ("kind: date", "kind: Yes_No", "kind must be one of .*; did you mean 'yesno'"),
+        ("kind: date", "kind: boolean", "kind must be one of .*; did you mean 'yesno'"),
+        ("kind: date", "kind: float", "kind must be one of .*; did you mean 'number'"),
+        ("kind: date", "kind: nothing_alike", "kind must be one of .*, amount$"),
         ("[age, region]", "[age, regoin]", "there is no column 'regoin' under 'columns'; did you mean 'region'"),
+        ("[age, region]\n", "{columns: [age], median: [pay]}\n", r"a median is written quantiles: \{income: \[0.5\]\}"),
         ("[age, region]\n", "{columns: age}\n", "this must be a list, such as"),
         (
             "by: quarter",

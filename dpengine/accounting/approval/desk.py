@@ -162,7 +162,7 @@ def _latest(book: Book, digest: bytes, other_people: bool) -> Request | None:
 def _row(book: Book, request_id: str) -> sa.Row[Any]:
     request = next((row for row in book.requests if row.request_id == request_id), None)
     if request is None:
-        raise BudgetError(_("There is no request with this id."))
+        raise BudgetError(_("There is no request with this id; private-release ledger approval list shows all."))
     return request
 
 

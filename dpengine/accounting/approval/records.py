@@ -52,10 +52,22 @@ def approval_for(book: Book, charge: Charge, alike: Collection[Resemblance]) -> 
                 dataset=charge.dataset,
             )
         )
+    waiting = _request_for(book, charge, State.WAITING)
+    if waiting is not None:
+        raise BudgetError(
+            _(
+                "Publishing from dataset {dataset!r} needs the approval of a second person. This plan was sent for it "
+                "on {day}, as request {request}, and waits: another person has to decide.",
+                dataset=charge.dataset,
+                day=waiting.asked[:10],
+                request=waiting.request_id,
+            )
+        )
     raise BudgetError(
         _(
             "Publishing from dataset {dataset!r} needs the approval of a second person, and exactly this "
-            "plan has none that is unused. Send it for approval: another person looks at it and decides.",
+            "plan has none that is unused. Send it for approval (private-release ledger approval send): another "
+            "person looks at it and decides.",
             dataset=charge.dataset,
         )
     )
@@ -63,8 +75,13 @@ def approval_for(book: Book, charge: Charge, alike: Collection[Resemblance]) -> 
 
 def approved(book: Book, charge: Charge) -> sa.Row[Any] | None:
     """Return the unused approval of exactly what is charged; None if there is none."""
+    return _request_for(book, charge, State.APPROVED)
+
+
+def _request_for(book: Book, charge: Charge, state: State) -> sa.Row[Any] | None:
+    """Return the first request in this state for exactly what is charged; None if there is none."""
     wanted = charge.plan_sha256, same_name(charge.dataset), charge.epsilon, charge.other_people
-    return next((row for row in book.requests if row.state == State.APPROVED and wanted == _terms(row)), None)
+    return next((row for row in book.requests if row.state == state and wanted == _terms(row)), None)
 
 
 def _terms(row: sa.Row[Any]) -> tuple[bytes, str, Fraction, bool]:

@@ -50,7 +50,14 @@ def _paths(values: Any, levels: Sequence[str], path: tuple[Any, ...]) -> Iterato
         raise ValueError(_(UNNAMED))
     last = len(path) == len(levels) - 1
     if not isinstance(values, list | tuple if last else Mapping):
-        raise ValueError(_("values are not nested as deeply as there are levels ({levels})", levels=", ".join(levels)))
+        raise ValueError(
+            _(
+                "values are not nested as deeply as there are levels ({levels}): name a level for each step, the "
+                "finest last, such as {example}",
+                levels=", ".join(levels),
+                example="levels: [chapter, code], values: {I: [I10, I21], J: [J18]}",
+            )
+        )
     if not values and path:
         raise ValueError(_("{group!r} holds no {level}", group=path[-1], level=levels[len(path)]))
     for value in values:

@@ -12,7 +12,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from dpengine import Plan, PlanError, owner
 from dpengine.sources.table import Table
 from dpengine.spec import strict_yaml
-from dpengine.spec.limits import MAX_TABLE_CELLS, MAX_TABLE_COLUMNS
+from dpengine.spec.limits import MAX_TABLE_CELLS, MAX_TABLE_COLUMNS, MAX_TABLES
 from dpengine.spec.published_table import PublishedTable
 from dpengine.translation.catalogue import _, language, mark, number, plural, some_of
 from pages.parts.publish import renamed_columns
@@ -31,7 +31,15 @@ from pages.parts.visit.plan.column_checks import sizes_of
 from pages.parts.visit.plan.column_entry import suggestion, texts_from_file
 from pages.parts.visit.plan.entries import LAYOUTS, Draft
 from pages.parts.visit.plan.table_measures import PERSONS, in_words, named
-from pages.parts.visit.plan.tables import as_list, counting_rows, has_ranges, published, rows_and_persons, too_many
+from pages.parts.visit.plan.tables import (
+    as_list,
+    counting_rows,
+    has_ranges,
+    published,
+    rows_and_persons,
+    too_many,
+    too_many_pairs,
+)
 from pages.parts.visit.plan.times_entry import offered_times
 from pages.parts.visit.state import STEPS, visit
 
@@ -139,6 +147,10 @@ def _ask_how_published() -> None:
         entries = ask_own_tables(visit().entries)
     else:
         entries = ask_of_amounts(visit().entries)
+        if entries.chosen:
+            text = _("To publish a column also coarsely, such as ages in tens, chapters of codes, or years beside "
+                     "months, list the tables yourself: *Levels* are there.")  # fmt: skip
+            st.caption(f":material/account_tree: {text}")
     visit().change(declared=entries.declared, own=entries.own, more=entries.more, of_amounts=entries.of_amounts)
 
 
@@ -171,6 +183,12 @@ def _warn(tables: Sequence[PublishedTable]) -> None:
     if most := too_many(visit().entries):
         text = _("These are {n} columns. One table has at most {most}: publish them in pairs, or choose fewer.",
                  n=number(most), most=number(MAX_TABLE_COLUMNS))  # fmt: skip
+        st.warning(text, icon=":material/report:")
+    pairs, most = too_many_pairs(visit().entries)
+    if pairs:
+        text = _("These are {n} tables; a plan has at most {limit}, such as the pairs of {most} columns. Choose fewer "
+                 "columns, or list the pairs that matter under *A list of my own*.",
+                 n=number(pairs), limit=number(MAX_TABLES), most=number(most))  # fmt: skip
         st.warning(text, icon=":material/report:")
     if torn := _with_squares_and_quantiles(tables):
         text = _("A standard deviation, slope or correlation cannot stand beside a median or quartiles of the same "
@@ -319,7 +337,7 @@ def _in_short(tables: Sequence[PublishedTable]) -> str:
     """Name the first tables; that each of them counts persons once is said once."""
     once = len(tables) > 1 and all(table.distinct and table.cells_per_person == 1 for table in tables)
     shown = map(counting_rows, tables) if once else tables
-    names = some_of((plain_name(named(table)) for table in shown), MAX_NAMED)
+    names = some_of((plain_name(named(table)) for table in shown), MAX_NAMED, "; ")
     return f"{names} · {in_words(PERSONS)}" if once else names
 
 

@@ -42,15 +42,15 @@ NAME, KIND, CELLS, STATE, CONFIRMED, OTHER, MISSING, SOURCE, PUBLISH = (
 WIDTHS = {
     NAME: 105,
     KIND: 90,
-    CELLS: 185,
-    STATE: 140,
+    CELLS: 160,
+    STATE: 165,
     CONFIRMED: 100,
     OTHER: 98,
     MISSING: 110,
     SOURCE: 140,
     PUBLISH: 80,
 }
-MIN_CELLS_WIDTH = 140  # what long names of columns leave of it
+MIN_CELLS_WIDTH = 125  # what long names of columns leave of it
 MAX_NAME_WIDTH = 220
 MAX_LETTERS = 3_000  # letters of a cell; a longer list is shown by its beginning, and changed in its column's card
 MAX_ROWS = 14  # rows in sight; the others are reached by scrolling

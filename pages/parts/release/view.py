@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from contextlib import suppress
+from functools import partial
 
 import streamlit as st
 
@@ -180,7 +181,7 @@ def _say_what_it_says(release: Release) -> None:
             ),
             help=term("interval"),
         )
-        if counted := rows_counted(release.plan):
+        if counted := rows_counted(release.plan, partial(heading_of, release.plan)):
             st.markdown(_("**What is counted.** {text}", text=plain(counted)))
         for line in _of_everybody(release):
             st.markdown(line)

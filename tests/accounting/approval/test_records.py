@@ -60,7 +60,8 @@ def test_a_charge_without_approval_is_refused_until_it_has_one_which_it_uses_up(
     with pytest.raises(BudgetError, match="needs the approval of a second person"):
         spend(ledger)
     request = ledger.approvals.send(PLAN, ANN)
-    with pytest.raises(BudgetError, match="needs the approval"):
+    waits = f"needs the approval.* sent for it on .*, as request {request.request_id}, and waits"
+    with pytest.raises(BudgetError, match=waits):
         spend(ledger)
     ledger.approvals.approve(request.request_id, SAM)
     spend(ledger)

@@ -304,6 +304,12 @@ def test_the_edge_of_the_grid_cuts_no_heading_in_two_on_screens_of_usual_widths(
     assert letters > 10 or 620 in ends, "on a screen of 1280"
 
 
+def test_what_a_column_gives_is_not_cut() -> None:
+    """Neither "✗ how are dates written?" nor "? vorgeschlagen: 5 Zellen", at 6 pixels a letter and 16 around."""
+    assert grid_columns(6)[STATE]["width"] >= 6 * len("✗ how are dates written?") + 16
+    assert grid_columns(6)[STATE]["width"] >= 165
+
+
 def in_order(letters: int) -> list[Any]:
     """The columns of the grid from left to right, if the longest name of a column has so many letters."""
     columns = grid_columns(letters)

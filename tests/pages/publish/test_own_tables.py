@@ -8,6 +8,7 @@ from itertools import combinations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpengine.spec.published_table import PublishedTable
 from pages.parts.publish import columns_step
 from pages.parts.visit.plan.plan_form import from_plan, to_plan
 from pages.parts.visit.plan.tables import published
@@ -28,6 +29,16 @@ def people() -> AppTest:
     page.multiselect[0].set_value(["county", "sex", "income"]).run()
     assert not page.exception
     return page
+
+
+def test_the_names_of_tables_are_apart_although_they_hold_commas() -> None:
+    tables = [PublishedTable(columns=("age, in years", "sex")), PublishedTable(columns=("ward",))]
+    assert columns_step._in_short(tables) == "age, in years × sex; ward"
+
+
+def test_the_columns_of_a_table_wrap_where_they_do_not_fit(people: AppTest) -> None:
+    labelled(people.radio, "Published as").set_value("own").run()
+    assert labelled(people.multiselect, "counts by").proto.wrap
 
 
 def shown_weights(people: AppTest) -> None:

@@ -114,6 +114,20 @@ def test_more_columns_than_a_table_can_have_are_told_and_can_be_published_in_pai
     assert not labelled(page.button, "Go on").disabled
 
 
+def test_more_pairs_than_a_plan_can_have_are_told_by_number_and_with_a_way_on(page: AppTest) -> None:
+    names = [f"q{k}" for k in range(150)]
+    page.get("file_uploader")[0].upload("survey.csv", f"{','.join(names)}\n".encode()).run()
+    page.multiselect[0].set_value(names).run()
+    assert "To publish a column also coarsely" in texts(page), "levels are in one layout only"
+    labelled(page.radio, "Published as").set_value("pairs").run()
+    assert not page.exception
+    assert "These are 11,325 tables; a plan has at most 10,000, such as the pairs of 140 columns" in texts(page)
+    assert labelled(page.button, "Go on").disabled
+    page.multiselect[0].set_value(names[:140]).run()
+    assert "These are" not in texts(page)
+    assert not labelled(page.button, "Go on").disabled
+
+
 @pytest.mark.nightly
 def test_a_heading_of_300_letters_is_cut_on_the_page_and_whole_where_it_is_chosen(page: AppTest) -> None:
     heading = "Which of these did you use in the last twelve months? " * 5 + "Buses"

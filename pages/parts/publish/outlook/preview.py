@@ -190,8 +190,10 @@ def in_words(plan: Plan) -> str:
         _facts(of, tried, trial.drawn_of(of)),
         _("This was tried out on made-up people; your table may do better or worse."),
     ]
-    if trial.question_of(of) != trial.question_of(plan):
+    if of.epsilon != plan.epsilon:
         facts.append(_("ε = {epsilon} is being tried out.", epsilon=exactly(plan.epsilon)))
+    elif trial.question_of(of) != trial.question_of(plan):
+        facts.append(_("That was before the last change, which is being tried out."))
     return " ".join(facts)
 
 

@@ -36,7 +36,7 @@ def show(chosen: Sequence[str]) -> None:
     if not with_periods_or_bins and not categories:
         return
     levels = [level_of(name, level) for name in chosen for level in coarser(declared[name])]
-    title = _("Levels, such as counties in states, or months in years")
+    title = _("Levels, such as ages in tens, chapters of codes, or months in years")
     box = st.popover(title, icon=":material/account_tree:", key=visit().key("levels-box"), on_change="rerun")
     if levels:
         st.caption(_("Tables can also count by {levels}.", levels=plain(", ".join(levels))))

@@ -181,6 +181,7 @@ def _ask_row(k: int, rows: Rows, offers: _Offers, entries: Entries) -> Published
         format_func=offers.names.__getitem__,
         placeholder=_("Columns"),
         max_selections=MAX_TABLE_COLUMNS,
+        wrap=True,  # in a row of boxes, those that do not fit would be out of sight
         help=_("Pick all columns that are to be crossed in it.") if fresh else None,
     )
     measures = _ask_measures(k, rows, offers, ordered=is_ordered(entries, columns))

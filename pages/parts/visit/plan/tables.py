@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from dpengine.spec.categories.tree import split_name
-from dpengine.spec.limits import MAX_TABLE_COLUMNS
+from dpengine.spec.limits import MAX_TABLE_COLUMNS, MAX_TABLES
 from dpengine.spec.published_table import PublishedTable
 from pages.parts.visit.plan.column_entry import coarser
 from pages.parts.visit.plan.entries import Entries
@@ -18,7 +18,8 @@ from pages.parts.visit.plan.table_measures import RANGES, joined, measures_of, t
 
 __all__ = [
     "as_list", "counting_persons", "counting_rows", "declared_name", "has_ranges", "in_layout", "is_ordered",
-    "published", "rows_and_persons", "saying_more", "tables_of", "too_many", "used", "with_cells_as_before",
+    "published", "rows_and_persons", "saying_more", "tables_of", "too_many", "too_many_pairs", "used",
+    "with_cells_as_before",
 ]  # fmt: skip
 
 
@@ -36,7 +37,7 @@ def published(entries: Entries) -> tuple[PublishedTable, ...]:
 
 
 def _published(entries: Entries) -> tuple[PublishedTable, ...]:
-    if too_many(entries):
+    if too_many(entries) or too_many_pairs(entries)[0]:
         return ()
     amounts, counted = _parted(entries)
     tables = [_with_measures(entries, table, amounts) for table in _laid_out_columns(entries, counted)]
@@ -77,6 +78,27 @@ def too_many(entries: Entries) -> int:
     amounts, counted = _parted(entries)
     most = max(len(amounts), len(counted) if entries.layout == "together" else 0)
     return most if most > MAX_TABLE_COLUMNS else 0
+
+
+def too_many_pairs(entries: Entries) -> tuple[int, int]:
+    """Return how many tables the pairs of all columns make, and how many columns a plan can have in pairs.
+
+    Both are 0 if a plan can have these tables.
+
+    >>> [too_many_pairs(Entries(chosen=tuple(map(str, range(n))), layout="pairs", margins=False)) for n in (300, 141)]
+    [(44850, 141), (0, 0)]
+    """
+    if entries.layout != "pairs":
+        return 0, 0
+    single = int(entries.margins)
+    tables = _pairs(len(_parted(entries)[1]), single)
+    most = max(n for n in range(2, math.isqrt(2 * MAX_TABLES) + 2) if _pairs(n, single) <= MAX_TABLES)
+    return (tables, most) if tables > MAX_TABLES else (0, 0)
+
+
+def _pairs(columns: int, single: int) -> int:
+    """Return how many tables there are of pairs of columns, with those of `single` columns."""
+    return math.comb(columns, 2) + single * columns
 
 
 def _parted(entries: Entries) -> tuple[list[str], tuple[str, ...]]:

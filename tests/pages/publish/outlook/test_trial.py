@@ -64,6 +64,15 @@ def test_simulated_errors_stay_while_epsilon_moves(adaptive: AppTest) -> None:
     assert "is being" not in said
 
 
+def test_a_change_at_the_same_epsilon_is_not_told_as_another_epsilon(adaptive: AppTest) -> None:
+    visit_of(adaptive).change(rows_about=20_000)
+    adaptive.run()
+    said = texts(adaptive)
+    assert "ε = 0.5 is being tried out" not in said
+    assert "before the last change, which is being tried out" in said
+    assert "is being tried out" not in texts(settled(adaptive).run())
+
+
 @pytest.mark.nightly
 def test_only_the_last_of_several_moves_is_simulated(adaptive: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = Mock(wraps=trial.preview_table)
