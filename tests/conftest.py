@@ -22,12 +22,13 @@ from xdist.scheduler import LoadGroupScheduling
 from dpengine import Plan, preview
 from dpengine.bundle import report, write
 from dpengine.results.result import Result
-from tests import engines
+from tests import engines, serving
 from tests.directories import pytest_collect_directory  # noqa: F401  (a hook)
 from tests.earlier import ledgers
 from tests.plans import CLINIC
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
     from pyspark.sql import SparkSession
 
 # The same examples in each run, more of them by night; PRIVATE_RELEASE_EXAMPLES asks for yet more.
@@ -168,6 +169,21 @@ def spark(spark_session: SparkSession) -> Iterator[SparkSession]:
 
 
 SPARK = pytest.mark.xdist_group("spark")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """One browser, whose tabs share a process: it then reads only once what all pages share.
+
+    A worker drives no second one, which Playwright refuses.
+    """
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        arguments = [*serving.QUIET, "--process-per-site"]
+        browser = playwright.chromium.launch(executable_path=serving.chromium(), args=arguments)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(params=["duckdb", "postgres", pytest.param("spark", marks=SPARK)])

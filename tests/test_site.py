@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 import dpengine as dpe
 from dpengine.accounting import schema
@@ -18,7 +18,6 @@ from dpengine.bundle.manifest_wording import SCHEMA_VERSION, WORDINGS
 from dpengine.bundle.write import pack
 from tests.documents import Reader, blocks
 from tests.plans import CLINIC
-from tests.serving import QUIET, chromium
 
 ROOT = Path(__file__).parent.parent
 DOCS, SITE = ROOT / "docs", ROOT / "site"
@@ -172,11 +171,10 @@ def test_a_foreign_address_is_noticed() -> None:
 
 
 @pytest.fixture(scope="module")
-def browser_page() -> Iterator[Page]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=QUIET)
-        yield browser.new_page(viewport={"width": 390, "height": 844}, reduced_motion="reduce", color_scheme="dark")
-        browser.close()
+def browser_page(chromium: Browser) -> Iterator[Page]:
+    phone = {"width": 390, "height": 844}
+    with chromium.new_context(viewport=phone, reduced_motion="reduce", color_scheme="dark") as context:
+        yield context.new_page()
 
 
 @built_once

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests import serving
 from tests.browser.actions import PATIENCE, follow
-from tests.serving import QUIET, Served, served
+from tests.serving import Served, served
 
 NewPage = Callable[..., Page]
 expect.set_options(timeout=PATIENCE)
@@ -38,15 +37,6 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def address(app: Served) -> str:
     """The address of the served app."""
     return app.address
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    """One browser, whose tabs share a process: it then reads only once what all pages share."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=serving.chromium(), args=[*QUIET, "--process-per-site"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -227,9 +227,11 @@ def test_a_name_in_place_of_a_column_is_answered_with_what_to_write(make: Callab
     [
         ("mean", "statistic: a statistic is declared with its kind, and with what is known of its column, such as "
                  "{kind: mean, of: {name: age, low: 0, high: 120, step: 1}}"),
-        ({"kind": "mena"}, "statistic: kind must be one of count, proportion, sum, mean, variance, quantile, mode"),
+        ({"kind": "mena"}, "statistic: kind must be one of count, proportion, sum, mean, "
+                           "variance, quantile, mode; did you mean 'mean'?"),
         ({"kind": "mode", "of": {"name": "a", "kind": "text"}},
-         "statistic → mode → of: kind must be one of number, category, yesno, date, time, amount"),
+         "statistic → mode → of: kind must be one of number, category, yesno, date, time, amount; did you mean "
+         "'category'?"),
     ],
 )  # fmt: skip
 def test_a_statistic_that_is_no_statistic_is_answered_with_what_to_write(statistic: object, instead: str) -> None:
