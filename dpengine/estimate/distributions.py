@@ -117,7 +117,9 @@ def _shrunk(beyond: Floats, people: Floats, everybody: Floats, noise: Floats) ->
 
 def _firm(covariance: Floats) -> Floats:
     """Return a covariance that can be solved for also where some of its values are known from others."""
-    return covariance + RIDGE * np.trace(covariance) / len(covariance) * np.eye(len(covariance))
+    ridge = RIDGE * float(np.trace(covariance)) / len(covariance)
+    firm: Floats = covariance + ridge * np.eye(len(covariance))
+    return firm
 
 
 def _log_density(rows: Floats, covariance: Floats) -> Floats:
