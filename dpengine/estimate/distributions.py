@@ -35,7 +35,7 @@ __all__ = ["fit_distributions", "reach", "rising"]
 # and tried on the other half (benchmarks/quantile_tables.py).
 SHIFTS, CURVES = (0.0, 0.05, 0.2, 0.5, 1.6), (0.0, 0.025, 0.1, 0.4, 1.6)
 LENGTH = 2.0  # of the curve, in log odds
-TIMES = ((1.0, 0.8), (4.0, 0.15), (16.0, 0.05))  # a group's changes as a multiple of the usual ones, and its odds
+TIMES = ((1.0, 0.85), (4.0, 0.13), (16.0, 0.02))  # a group's changes as a multiple of the usual ones, and its odds
 SAMPLED = 1e-4  # of the variance of one person, by which unusual groups may differ even if others do not
 MOST_LEARNT = 48  # cells, and knots, from which the usual changes are learnt
 SIZES = 4  # numbers of people, for each factor of 2, that are told apart in the prior
