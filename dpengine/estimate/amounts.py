@@ -1,12 +1,9 @@
 """Means and sums of amounts in each cell of a table, from noisy tables with soft cells (`spec.numeric.amount`).
 
-A mean of few people is mostly noise. So the mean of a cell is shrunk towards those of the margins, which are far more
-accurate, as strongly as the noise requires: the variance of means around those of fewer columns is estimated from the
-noisy sums themselves, and each mean keeps the part of its distance that is not noise. With hardly any noise, there is
-no shrinkage. Where groups are of uneven sizes, that variance is estimated with equal weights or with those of its own
-precision: by the second only where an unbiased estimate of the risk is clearly smaller. Source: the empirical Bayes
-estimator of James & Stein 1961, as Efron & Morris 1975 state it, for one set of columns after the other; the risk,
-Stein 1981, "Estimation of the mean of a multivariate normal distribution", Annals of Statistics 9.
+A mean of few people is mostly noise. So the mean of a cell is first expected to be that of the margins, which are far
+more accurate, one set of columns after the other; by how much it differs is estimated from the noisy sums of all cells
+together (`estimate.deviations`). With hardly any noise, it is the mean of the noisy numbers. Source: empirical Bayes
+estimators, Efron & Morris 1975.
 
 An interval is the set of all means that the noisy sums do not contradict (Fieller 1954): for the true mean μ, the sum
 of value − μ over the people of a cell is 0, so its noisy value is only noise, whose distribution is known. For a group
@@ -18,9 +15,9 @@ those of its cells, and every mean lies within the bounds. Everything here is po
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Protocol
 
@@ -28,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Columns, Floats, Ints
+from dpengine.estimate.deviations import fit_deviations
 from dpengine.marginals.fitting import rake, round_to_totals
 from dpengine.marginals.graphs import junction_order, maximal
 from dpengine.spec.domain import Amount
@@ -39,15 +37,15 @@ __all__ = [
 
 MAX_STAGES = 200  # sets of columns whose means are used; of more, only single ones, pairs and whole tables
 HALVINGS = 60
-REFITS = 3  # of the signal, each weighted by the one before
 SWEEPS = 20
-KURTOSIS = 5.0  # of Laplace noise, less 1: the variance of its square is at most this times the square of its variance
 ANCHORS = np.linspace(0.0, 1.0, 5)  # means at which the distribution of the noise is computed
 GRID = np.linspace(0.0, 1.0, 65)  # means that are tried first
 AT_ONCE = 1 << 14  # cells
 
 # A function of some columns of a table: centred noisy sums over their cells, and the variance of one of them.
 Observed = Callable[[Columns], tuple[Floats, float]]
+# A function that estimates means from noisy sums over cells, the people in them, and the variance of a sum.
+Fit = Callable[[Floats, Floats, float], Floats]
 
 
 class SoftNoise(Protocol):
@@ -93,12 +91,16 @@ class AmountTable:
 
 
 def fit_amount(
-    amount: Amount, tables: Iterable[Columns], count: Callable[[Columns], Ints], soft: SoftEstimates
+    amount: Amount,
+    tables: Iterable[Columns],
+    count: Callable[[Columns], Ints],
+    soft: SoftEstimates,
+    ordered: Callable[[str], int],
 ) -> tuple[AmountTable, ...]:
     """Return tables of an amount that agree with each other and with the counts that `count` gives for some columns.
 
     `tables` are those in which it is measured. If they overlap in a ring, the results are sums of one table of all
-    columns.
+    columns. `ordered` gives the number of a column's cells that have an order; cells of odd or missing values follow.
     """
     cliques = maximal(list(tables))
     subsets = _subsets(cliques)
@@ -111,12 +113,14 @@ def fit_amount(
             shared = nearest.project(tuple(name for name in clique if name in nearest.columns))
             agreed = {"known": (shared.columns, shared.known), "steps": (shared.columns, shared.steps)}
         stages = sorted((part for part in subsets if {*part} <= {*clique}), key=len)
+        fit = partial(fit_deviations, ordered=[ordered(name) for name in clique])
         people = count(clique)
         known = people
         if amount.missing:
-            share = means_of(amount, clique, people, [1.0] * len(knots) + missing, stages, soft)
+            share = means_of(amount, clique, people, [1.0] * len(knots) + missing, stages, soft, fit)
             known = _agreeing(people * share, people, clique, agreed.get("known"))
-        means = means_of(amount, clique, known, [*knots, *missing], stages, soft, among=[1.0] * len(knots) + missing)
+        among = [1.0] * len(knots) + missing
+        means = means_of(amount, clique, known, [*knots, *missing], stages, soft, fit, among)
         limits = known * amount.grid.steps
         steps = _agreeing(limits * means, limits, clique, agreed.get("steps"))
         done.append(AmountTable(clique, amount.name, known, steps))
@@ -154,13 +158,12 @@ def means_of(
     values: Sequence[float],
     stages: Sequence[Columns],
     soft: SoftEstimates,
+    fit: Fit,
     among: Sequence[float] | None = None,
-    *,
-    weighted: bool = True,
 ) -> Floats:
     """Return the mean in each cell of a quantity with these `values` in the amount's cells.
 
-    It is a mean over the people that `among` counts, by default all. `weighted` is as for `fit_means`.
+    It is a mean over the people that `among` counts, by default all. `fit` is as for `fit_means`.
     """
     weights = np.ones(len(values)) if among is None else np.array(among)
     total = soft.estimate((amount.name,))
@@ -172,7 +175,7 @@ def means_of(
         return soft.estimate(table) @ centred, soft.variance_along(table, centred.tolist())
 
     known, parts = people.astype(np.float64), [stage for stage in stages if stage]
-    return fit_means(clique, known, start, observed, parts, weighted=weighted)
+    return fit_means(clique, known, start, observed, parts, fit)
 
 
 def _agreeing(wanted: Floats, limits: Ints, clique: Columns, shared: tuple[Columns, Ints] | None) -> Ints:
@@ -185,21 +188,16 @@ def _agreeing(wanted: Floats, limits: Ints, clique: Columns, shared: tuple[Colum
 
 
 def fit_means(
-    columns: Columns,
-    people: Floats,
-    start: float,
-    observed: Observed,
-    stages: Sequence[Columns],
-    *,
-    weighted: bool = True,
+    columns: Columns, people: Floats, start: float, observed: Observed, stages: Sequence[Columns], fit: Fit
 ) -> Floats:
     """Return the mean of a quantity between 0 and 1 in each cell of a table of `columns`, given the people in it.
 
     `observed` gives, for the columns of each of `stages`, an unbiased estimate of Σ (value − `start`) over the people
-    in each of their cells, and its variance. A stage comes after those of fewer columns. Unless `weighted`, the signal
-    is estimated with equal weights only.
+    in each of their cells, and its variance. A stage comes after those of fewer columns; `fit` estimates by how much
+    means differ from what stages before it say.
 
-    >>> fit_means(("a",), np.array([1e6, 1e6]), 0.5, lambda columns: (np.array([1e5, -1e5]), 1.0), [("a",)])
+    >>> fit_means(("a",), np.array([1e6, 1e6]), 0.5, lambda columns: (np.array([1e5, -1e5]), 1.0), [("a",)],
+    ...           lambda sums, people, variance: sums / people)
     array([0.6, 0.4])
     """
     means = np.full(people.shape, start)
@@ -208,46 +206,8 @@ def fit_means(
         size = np.asarray(people.sum(axis=others, keepdims=True))
         sums, variance = observed(part)
         beyond = sums.reshape(size.shape) - (people * (means - start)).sum(axis=others, keepdims=True)
-        means = np.clip(means + _kept(size, beyond, variance, weighted) * beyond / np.maximum(size, 1e-300), 0.0, 1.0)
+        means = np.clip(means + fit(beyond, size, variance), 0.0, 1.0)
     return means
-
-
-def _kept(people: Floats, beyond: Floats, variance: float, weighted: bool) -> Floats:
-    """Return the part of each cell's noisy sum `beyond` that is kept, since it is not noise.
-
-    Equal weights suit little signal, but large cells alone determine it then: if these are close to all people, small
-    cells that are not would be shrunk as much.
-    """
-    squares = beyond**2 - variance * max(0.0, 1 - math.sqrt(KURTOSIS / people.size))
-    signal = _signal(people, squares, np.ones(people.shape))
-    kept = signal / (signal + variance)
-    if not weighted:
-        return kept
-    for _ in range(REFITS):
-        signal = _signal(people, squares, variance / (signal + variance))
-    other = signal / (signal + variance)
-    bias = ((1 - other) ** 2 - (1 - kept) ** 2) / np.maximum(people, 1.0)
-    noise = (other**2 - kept**2) / np.maximum(people, 1.0)
-    larger = float((bias * (beyond**2 - variance)).sum() + variance * noise.sum())  # risk of the other, less this one's
-    return other if larger < -variance * math.sqrt(KURTOSIS * float((bias**2).sum())) else kept
-
-
-def _signal(people: Floats, squares: Floats, weights: Floats) -> Floats:
-    """Return the expected square of a cell's sum as a·people² + b·people, a and b ≥ 0 fitted to noisy `squares`.
-
-    People differ among themselves (b) and from cell to cell (a). Differences from `squares` count by their `weights`.
-    """
-    n, y, w = people.ravel(), (squares * weights).ravel(), weights.ravel()
-    scale = max(float(n.max(initial=0)), 1.0)
-    x = np.stack([(n / scale) ** 2, n / scale])
-    line, x = x, x * w
-    both = np.linalg.lstsq(x.T, y, rcond=None)[0]
-    if both.min() < 0:
-        alone = np.maximum(x @ y, 0) / np.maximum((x**2).sum(axis=1), 1e-300)
-        errors = [((y - alone[k] * x[k]) ** 2).sum() for k in (0, 1)]
-        both = np.where(np.arange(2) == int(np.argmin(errors)), alone, 0.0)
-    fitted: Floats = (both @ line).reshape(people.shape)
-    return fitted
 
 
 def round_within(wanted: Floats, limits: Ints, totals: Ints) -> Ints:

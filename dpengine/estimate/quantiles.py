@@ -19,6 +19,7 @@ that is the whole range; without any noise, it reaches over two intervals betwee
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -29,7 +30,9 @@ from dpengine.estimate.amounts import SoftEstimates, means_of
 from dpengine.estimate.distributions import fit_distributions, reach, rising
 from dpengine.spec.domain import Amount
 
-__all__ = ["fit_quantiles", "former_quantiles", "quantile_half_widths", "quantile_intervals"]
+__all__ = ["fit_quantiles", "former_fit", "former_quantiles", "quantile_half_widths", "quantile_intervals"]
+
+FORMER_KURTOSIS = 5.0  # less 1, of Laplace noise: it bounds how far its squares vary
 
 
 def fit_quantiles(
@@ -57,14 +60,32 @@ def former_quantiles(
     among = [1.0] * knots + missing
     sums = np.stack([
         means_of(
-            amount, table, known, [1.0] * (k + 1) + [0.0] * (knots - k - 1) + missing, stages, soft, among,
-            weighted=False,  # as means were fitted then
+            amount, table, known, [1.0] * (k + 1) + [0.0] * (knots - k - 1) + missing, stages, soft, former_fit, among
         )
         for k in range(knots - 1)
     ])  # fmt: skip
     at = np.array(amount.knot_places, dtype=np.float64)
     places, heights = _with_ends(at, rising(sums))
     return [np.rint(_reaching(float(part), places, heights)).astype(np.int64) for part in parts]
+
+
+def former_fit(sums: Floats, people: Floats, variance: float) -> Floats:
+    """Return means as they were fitted then: the part of each noisy sum that is expected not to be noise, ÷ people.
+
+    The expected square of a cell's sum is a·people² + b·people, a and b ≥ 0 fitted to the noisy squares. Source: the
+    estimator of James & Stein 1961, as Efron & Morris 1975 state it.
+    """
+    squares = (sums**2 - variance * max(0.0, 1 - math.sqrt(FORMER_KURTOSIS / people.size))).ravel()
+    scale = max(float(people.max(initial=0)), 1.0)
+    x = np.stack([(people.ravel() / scale) ** 2, people.ravel() / scale])
+    both = np.linalg.lstsq(x.T, squares, rcond=None)[0]
+    if both.min() < 0:
+        alone = np.maximum(x @ squares, 0) / np.maximum((x**2).sum(axis=1), 1e-300)
+        errors = [((squares - alone[k] * x[k]) ** 2).sum() for k in (0, 1)]
+        both = np.where(np.arange(2) == int(np.argmin(errors)), alone, 0.0)
+    signal = (both @ x).reshape(people.shape)
+    fitted: Floats = signal / (signal + variance) * sums / np.maximum(people, 1e-300)
+    return fitted
 
 
 def _with_ends(knots: Floats, sums: Floats) -> tuple[Floats, Floats]:

@@ -90,7 +90,10 @@ def _amounts(plan: Plan, measured: Measurements, model: WholeCounts) -> tuple[Am
     def count(table: Columns) -> Ints:
         return model.table(table, plan.resolution)
 
-    fitted = (fit_amount(plan.amount(name), filter(None, of), count, soft) for name, of in tables.items())
+    def ordered(name: str) -> int:
+        return plan.column(name).declared_size
+
+    fitted = (fit_amount(plan.amount(name), filter(None, of), count, soft, ordered) for name, of in tables.items())
     return tuple(table for group in fitted for table in group)
 
 

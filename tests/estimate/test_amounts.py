@@ -11,6 +11,7 @@ import zipfile
 from contextlib import redirect_stdout
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from dpengine import Ledger, Plan, draw_replicates, release, verify
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.estimate import amounts
 from dpengine.estimate.amounts import fit_amount, fit_means, mean_intervals, round_within
+from dpengine.estimate.deviations import fit_deviations
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.marginals.measurement import Measurements
 from dpengine.measure.strategy import decide
@@ -144,7 +146,8 @@ def test_small_groups_are_drawn_towards_the_others_only_as_far_as_the_noise_call
         true, drawn, plain = true_means(columns), [], []
         for _ in range(60):
             estimates = derive_estimates(plan, Measurements((given_noise(strategy.allocations[0], exact[0], rng),)))
-            (table,) = fit_amount(plan.amount("pay"), [("g",)], estimates.fitted.table, estimates.soft)  # type: ignore[union-attr]
+            fitted = estimates.fitted.table  # type: ignore[union-attr]
+            (table,) = fit_amount(plan.amount("pay"), [("g",)], fitted, estimates.soft, lambda _name: len(SIZES))
             drawn.append(table.steps / np.maximum(table.known, 1) - true)
             soft = estimates.estimate(("g", "pay"))
             plain.append(1000 * np.clip(soft[:, 1] / np.maximum(soft.sum(axis=1), 1), 0, 1) - true)
@@ -255,28 +258,32 @@ def test_replicates_have_the_noise_of_units_and_carry_means_and_sums(
         assert float(output.getvalue().split(" ± ")[0]) == pytest.approx(result.cells(())["mean_pay"][0], abs=0.1)
 
 
-def means_of_groups(people: Floats, true: Floats, noise: Floats, *, weighted: bool) -> Floats:
-    """Return the means that are fitted to sums around the middle, with the given noise of a standard deviation of 3."""
-    sums = people * (true - 0.5) + noise
-    return fit_means(("group",), people, 0.5, lambda _columns: (sums, 9.0), [("group",)], weighted=weighted)
-
-
 def test_small_groups_are_not_shrunk_because_large_ones_are_close_to_all_people() -> None:
-    """Two large groups have the common mean, forty small ones do not, far beyond their noise."""
+    """Two large groups have the common mean, forty small ones do not, far beyond their noise of 3."""
     people, true = np.array([1e4, 1e4] + [50.0] * 40), np.array([0.5, 0.5] + [0.1, 0.9] * 20)
-    noise = np.tile([2.0, -3.0, 1.0, 4.0, -3.0, -2.0], 7)
-    even, weighted = (means_of_groups(people, true, noise, weighted=each) for each in (False, True))
-    assert np.abs(even - true)[2:].mean() > 0.3
-    assert np.abs(weighted - true)[2:].mean() < 0.06
+    noisy = people * (true - 0.5) + np.tile([2.0, -3.0, 1.0, 4.0, -3.0, -2.0], 7)
+    fit = partial(fit_deviations, ordered=[42])
+    means = fit_means(("group",), people, 0.5, lambda _columns: (noisy, 9.0), [("group",)], fit)
+    assert np.abs(means - true)[2:].mean() < 0.06
 
 
-def test_noise_alone_is_shrunk_as_much_by_either_weights() -> None:
-    """A risk that is smaller by chance is not enough: of 200 sets of even groups, hardly any is fitted anew."""
-    rng, people = np.random.default_rng(5), np.array([3e3] * 4 + [100.0] * 30)
-    sets = [rng.laplace(0, 3 / np.sqrt(2), people.size) for _ in range(200)]
-    even, weighted = (
-        np.array([means_of_groups(people, np.full(34, 0.5), each, weighted=way) for each in sets])
-        for way in (False, True)
-    )
-    assert np.mean(np.any(even != weighted, axis=1)) < 0.2
-    assert np.square(weighted - 0.5).mean() < 0.02 * 9 / 100**2, "of the noise in small groups"
+def test_ages_are_fitted_with_those_beside_them_and_missing_ones_are_not() -> None:
+    """Noise of 14 in sums over 30 people a year of age: means along ages have half the noise of single ones."""
+    rng, size = np.random.default_rng(8), 50
+    ages = np.repeat(np.arange(size + 1), [30] * size + [300])
+    pay = np.where(ages < size, 300 + 8 * ages, 100).astype(np.int64)
+    columns = [{"name": "g", "kind": "category", "values": [f"g{k}" for k in range(size)], "other": False},
+               {"name": "h", "kind": "category", "values": ["h0"], "other": False, "missing": False}, PAY]  # fmt: skip
+    plan = Plan(dataset="d", epsilon="0.1", columns=columns, tables=[{"columns": ["g"], "mean": ["pay"]}])
+    strategy = decide(plan)
+    exact = counts_of(plan, (ages, ages * 0, pay), list(strategy.marginals))
+    off, alone = [], []
+    for _ in range(20):
+        measured = Measurements((given_noise(strategy.allocations[0], exact[0], rng),))
+        means = conclude(strategy.plan, measured).amount_table(("g",), "pay")
+        off.append(means.steps / np.maximum(means.known, 1) - np.append(300 + 8 * np.arange(size), 100))
+        sums = derive_estimates(strategy.plan, measured).soft.estimate(("g", "pay"))
+        alone.append(1000 * sums[:, 1] / 30 - np.append(300 + 8 * np.arange(size), 100))
+    some = slice(0, size)
+    assert np.sqrt(np.square(np.array(off)[:, some]).mean()) < 0.5 * np.sqrt(np.square(np.array(alone)[:, some]).mean())
+    assert np.abs(np.array(off)[:, -1]).mean() < 60
