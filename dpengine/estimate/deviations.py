@@ -39,11 +39,11 @@ PERSON = (0.0003, 0.003, 0.02, 0.1, 0.25)
 NONE = 1e-5  # the standard deviation of the first part where there is none
 TIMES = ((1.0, 0.95), (16.0, 0.05))  # the variance of the other parts as a multiple of the usual one, and its odds
 NOISE = ((0.5, 0.8), (3.0, 0.2))  # variances as multiples of the noise's, and odds, so that its tails are heavier
-MOST_LEARNT = 64  # chains of cells from which the parts are learnt
+MOST_LEARNT = 32  # chains of cells from which the parts are learnt
 MIXTURE = np.array([(own, noise, odds * likely) for (own, odds), (noise, likely) in product(TIMES, NOISE)])
 OF_OWN, OF_NOISE, ODDS = MIXTURE.T[:, :, None, None]
-LEAST_WEIGHT = 0.02  # of a prior whose results are averaged, relative to the likeliest one's
-LEAST_AVERAGED, MOST_AVERAGED = 8, 1 << 20  # priors in any table, and priors × cells, of which results are averaged
+LEAST_WEIGHT = 0.05  # of a prior whose results are averaged, relative to the likeliest one's
+LEAST_AVERAGED, MOST_AVERAGED = 8, 1 << 17  # priors in any table, and priors × cells, of which results are averaged
 MAX_LENGTH = 1024  # cells along a column; a longer column is taken as one without order
 AT_ONCE = 1 << 20  # numbers in an array
 TINY = 1e-300
@@ -153,8 +153,8 @@ def _log_likelihoods(chains: Chains, prior: Prior) -> Floats:
 
 def _weighted_means(chains: Chains, prior: Prior, weights: Floats) -> Floats:
     """Return the sum of the posterior means of each cell under all priors, times their weights."""
-    total = np.zeros(chains.people.shape)
-    cells, width = total.shape
+    cells, width = chains.people.shape
+    total = np.zeros((cells, width))
     step = max(1, AT_ONCE // (cells * max(weights.size, 1)))
     for first in range(0, width if weights.size else 0, step):
         some = slice(first, first + step)
