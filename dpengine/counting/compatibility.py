@@ -109,6 +109,8 @@ _OBJECTS = {  # how cells of a pandas frame are read, by their type, and what to
     "duration": ("1 days 02:00:00", mark("make them numbers, such as with .dt.total_seconds()")),
     "interval": ("(0, 5]", mark("declare these texts as the values of a category, or take the column that was cut")),
     "complex": ("(1+2j)", mark("make them numbers, such as with numpy.real")),
+    "list": ("['A', 'B']", mark("join them to texts, such as with .str.join('; '), and name the answers when opening")),
+    "dict": ("{'a': 1}", mark("take one of their values, such as with .str.get('a')")),
     "enum": ("Colour.RED", mark("take their values, such as with .map(lambda each: each.value)")),
 }
 
@@ -120,6 +122,8 @@ def _objects_unread(column: Column | Grid, objects: str) -> str | None:
         fits = isinstance(column, Category) and any(label.startswith(f"{name}.") for label in column.labels)
     elif kind == "period":
         fits = not isinstance(column, Date | Time) or column.format is not None
+    elif kind in ("list", "dict"):
+        fits = isinstance(column, Category) and any(value[:1] in ("[", "(", "{") for value in column.declared)
     else:
         fits = isinstance(column, Category)
     if fits:
