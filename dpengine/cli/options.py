@@ -185,6 +185,9 @@ def announce_new(ledger: Ledger) -> None:
         warn(f"the ledger is new: {ledger.address}")
     if problem := unwritten(ledger.address):
         warn(problem)
+    if ledger.copied:
+        warn("a copy of this ledger was used at another address, and what was spent there is not counted here: go on "
+             "with one of the two, and spend nothing more from the other")  # fmt: skip
 
 
 def warn_of_clock(ledger: Ledger) -> None:

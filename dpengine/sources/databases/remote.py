@@ -109,8 +109,9 @@ class RemoteTable(Table):
         if not source[name].type().is_geospatial():
             return False
         try:
-            self._backend.to_pyarrow(source.select(name).limit(0))
-        except Exception:  # noqa: BLE001 - each engine has errors of its own
+            with _plain_errors():
+                self._backend.to_pyarrow(source.select(name).limit(0))
+        except TableError:
             return True
         return False
 
