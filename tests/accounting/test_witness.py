@@ -268,7 +268,7 @@ def test_a_moved_ledger_works_at_its_new_place_and_is_reported_missing_at_the_ol
 def test_a_copy_that_was_used_is_said_at_both_places_and_a_ledger_that_was_moved_or_linked_is_not(
     tmp_path: Path, state: Path
 ) -> None:
-    """A copy forgets nothing that it knows, so nothing is refused; but what is spent at the other place is not in it."""
+    """A copy forgets nothing that it knows, so nothing is refused; but what is spent there is not in it."""
     first, link, copied = (f"sqlite:///{tmp_path}/{name}.db" for name in ("first", "link", "copied"))
     said = "a copy of this ledger was used at another address"
     charge(Ledger(first), "plan")
