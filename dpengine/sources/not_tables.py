@@ -56,5 +56,5 @@ def _are_batches(rows: list[Any] | tuple[Any, ...]) -> bool:
 def index_names(source: object) -> tuple[str, ...]:
     """Return the names of what a pandas frame has as its index, which is no column; none for other sources."""
     frames = getattr(sys.modules.get("pandas"), "DataFrame", ())
-    names: Any = source.index.names if isinstance(source, frames) else ()  # type: ignore[attr-defined]
+    names: Any = source.index.names if isinstance(source, frames) else ()
     return tuple(str(name) for name in names if name is not None)
