@@ -88,8 +88,17 @@ def why_not(first: Plan, second: Plan, table: Columns) -> str:
         return _("rows without a value of {columns} are left out in one of the releases only", columns=names)
     if apart := next((name for name in table if _zone(first, name) != _zone(second, name)), None):
         return _("times of {column} count by the clock of different zones", column=apart)
-    apart = next((name for name in table if not shared_labels(first, second, name)), None)
-    return _("the releases have no value of {column} in common", column=apart) if apart else ""
+    apart = next((name for name in table if not shared_labels(first, second, name) - {MISSING}), None)
+    if apart is None:
+        return ""
+    if all(isinstance(plan.column(plan.resolution.declared((apart,))[0]), Date) for plan in (first, second)):
+        return _(
+            "the dates of {column} are of another period in each release, and a number of one period does not stand "
+            "beside that of another. Tables without {column} are compared. To compare a month with the same month of "
+            "another year, publish both with a column that says the month only, such as 01 to 12",
+            column=apart,
+        )
+    return _("the releases have no value of {column} in common", column=apart)
 
 
 def shared_labels(first: Plan, second: Plan, name: str) -> set[str]:

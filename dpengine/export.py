@@ -30,7 +30,7 @@ from dpengine.results.views.published import PublishedTables, no_table
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import mark, speaking
 
-__all__ = ["Export", "Published", "export", "of_verified", "published"]
+__all__ = ["OWN", "Export", "Published", "export", "of_verified", "published"]
 
 
 @dataclass(frozen=True, repr=False)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from dpengine import Ledger, Plan, errors
+from dpengine import Ledger, Plan, errors, predict
 from dpengine.cli import MEANINGS, STATUSES, main
 from dpengine.version import VERSION
 from tests.charges import charge
@@ -199,6 +199,17 @@ def test_a_prediction_says_if_the_size_of_the_table_would_decide(tmp_path: Path)
         assert ("with about 1,000 or fewer, a model would be more accurate" in run("predict", plan).stderr) == warned
     chain.at(1).save(plan)
     assert run("predict", plan).stderr == "", "at every size, the tables are measured"
+
+
+def test_a_prediction_says_which_tables_count_persons_and_which_rows(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    columns = [{"name": "a", "kind": "yesno"}, {"name": "b", "kind": "yesno"}]
+    tables = [["a"], {"columns": ["b"], "distinct": True}]
+    Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 3}, columns=columns, tables=tables).save(plan)
+    listed = json.loads(run("predict", plan, "--json").stdout)["tables"]
+    assert [each["counts"] for each in listed] == ["kept rows", "people, each in one cell", "kept rows"]
+    assert "people, each in one cell" in run("predict", plan).stdout
+    assert "people, each in one cell" in str(predict(Plan.load(plan), [1, 2])._repr_html_())  # type: ignore[operator]
 
 
 def test_a_prediction_at_other_prices_does_not_state_that_of_the_plan(tmp_path: Path) -> None:

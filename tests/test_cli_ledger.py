@@ -36,6 +36,21 @@ def test_a_new_ledger_is_announced_by_its_absolute_address(tmp_path: Path, monke
     assert run("ledger", "--ledger", "sqlite:///budget.db").stderr == ""
 
 
+def test_a_clock_that_is_behind_the_ledger_is_said_with_both_times_and_nothing_is_charged_by_it(
+    url: str, tmp_path: Path
+) -> None:
+    frame = tmp_path / "t.csv"
+    frame.write_text("age,region,visit\n1,North,2024-01-01\n", encoding="utf-8")
+    (tmp_path / "plan.yaml").write_text(CLINIC, encoding="utf-8")
+    command = ["release", tmp_path / "plan.yaml", frame, "-o", tmp_path / "r.zip", "--ledger", url]
+    assert "clock" not in run("ledger", "--ledger", url).stderr
+    charge(Ledger(url), "third", created="2999-01-01T00:00:00+00:00")
+    for each in (["ledger", "--ledger", url], command):
+        done = run(*each)
+        assert done.exit_code == 0
+        assert "an entry of 2999-01-01 00:00 UTC, and the clock of this computer says 20" in done.stderr
+
+
 def test_a_ledger_that_is_gone_is_refused_by_every_command_until_a_new_one_is_begun(url: str, tmp_path: Path) -> None:
     (tmp_path / "ledger.db").unlink()
     (tmp_path / "plan.yaml").write_text(CLINIC, encoding="utf-8")

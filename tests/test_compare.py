@@ -305,6 +305,20 @@ def test_tables_without_a_common_value_are_listed() -> None:
     assert listed == dict.fromkeys(("town × change", "town"), "the releases have no value of town in common")
 
 
+@pytest.mark.parametrize("missing", [False, True])
+def test_dates_of_another_year_are_not_compared_and_the_reason_says_what_can_be_done(missing: bool) -> None:
+    """With *missing*, a table used to be compared in that one cell, and nothing said why not in the others."""
+    made = []
+    for year in (2024, 2025):
+        day = {"name": "day", "kind": "date", "from": f"{year}-01-01", "to": f"{year}-12-31", "by": "month"}
+        columns = [day | {"missing": missing}, {"name": "sex", "kind": "category", "values": ["f", "m"]}]
+        of_year = dpe.Plan(dataset=f"d{year}", epsilon=1, columns=columns, tables=[["day", "sex"], ["sex"]])
+        made.append(dpe.published(pack(dpe.preview(of_year))))
+    said = "publish both with a column that says the month only"
+    assert {each.table for each in dpe.not_compared(*made) if said in each.reason} == {("day", "sex")}
+    assert set(dpe.compare(*made)) == {("sex",), ()}
+
+
 def test_the_command_line_lists_what_is_not_compared(tmp_path: Path) -> None:
     files = [tmp_path / "old.zip", tmp_path / "new.zip"]
     for file, values in zip(files, (["A", "B"], ["B", "C"]), strict=True):

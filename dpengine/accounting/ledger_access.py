@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
 from typing import Self
 
 import sqlalchemy as sa
@@ -62,6 +63,17 @@ class LedgerAccess:
     def begun(self) -> bool:
         """Whether this object began a new ledger, since there was none."""
         return self._store.begun
+
+    @property
+    def copied(self) -> bool:
+        """Whether a copy of this ledger was used at another address by this account, and holds charges that this lacks.
+
+        A ledger that was only moved, or is reached by a link, lacks nothing that was seen at its former address.
+        """
+        with self._reading() as (connection, _):
+            now = hash_chain.state_of(connection)
+            others = witness.seen_elsewhere(self._address, now.identity)
+            return any(hash_chain.lost(connection, now, replace(each, keys=frozenset())) for each in others)
 
     def for_owner(self, owner: str) -> Self:
         """Return the part of this ledger that belongs to `owner`, in the same database."""

@@ -26,7 +26,18 @@ from dpengine.errors import Fault, LedgerError
 from dpengine.settings import settings, variable
 from dpengine.translation.catalogue import _, number, plural
 
-__all__ = ["Seen", "entries", "lost_entries", "missing", "note", "note_growth", "replaced", "seen", "unwritten"]
+__all__ = [
+    "Seen",
+    "entries",
+    "lost_entries",
+    "missing",
+    "note",
+    "note_growth",
+    "replaced",
+    "seen",
+    "seen_elsewhere",
+    "unwritten",
+]
 
 _noted: dict[Path, Seen] = {}  # notes of this process, in case no file can be written
 _unwritten: set[Path] = set()  # those of them that could not be
@@ -54,13 +65,24 @@ def seen(address: str | None) -> Seen | None:
         return None
     path = _path(address)
     try:
-        stored = json.loads(path.read_bytes())
-        keys = frozenset(map(bytes.fromhex, stored.get("keys", ())))  # notes of earlier versions name none
-        return Seen(bytes.fromhex(stored["identity"]), int(stored["entries"]), bytes.fromhex(stored["head"]), keys)
+        return _stored(path)
     except OSError:
         return _noted.get(path)
     except (ValueError, TypeError, KeyError, AttributeError):
         return _noted.get(path, _UNKNOWN)
+
+
+def seen_elsewhere(address: str | None, identity: bytes) -> list[Seen]:
+    """Return what was seen of the ledger of this identity at other addresses than `address`."""
+    if address is None or _is_temporary(address):
+        return []
+    own, states = _path(address), []
+    for path in own.parent.glob("*.json"):
+        with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+            state = _stored(path)
+            if path != own and state.identity == identity:
+                states.append(state)
+    return states
 
 
 def note(address: str | None, state: Seen) -> None:
@@ -149,6 +171,12 @@ def replaced(address: str | None, loss: str) -> LedgerError:
 def _at(address: str | None, text: str) -> LedgerError:
     """Return an error that names the address as its place; the page does not show places."""
     return LedgerError(Fault((address,) if address else (), text))
+
+
+def _stored(path: Path) -> Seen:
+    stored = json.loads(path.read_bytes())
+    keys = frozenset(map(bytes.fromhex, stored.get("keys", ())))  # notes of earlier versions name none
+    return Seen(bytes.fromhex(stored["identity"]), int(stored["entries"]), bytes.fromhex(stored["head"]), keys)
 
 
 def _is_temporary(address: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from dpengine.cli.charge import Charging, charge_of, charging_options, say_charge
-from dpengine.cli.options import PATH, announce_new, reporting
+from dpengine.cli.options import PATH, announce_new, reporting, warn_of_clock
 from dpengine.cli.output import WRONG_USE, finish, say, stages
 from dpengine.exact import exact_text
 
@@ -80,6 +80,7 @@ def ask(  # click hands over one parameter for each argument and option
     from dpengine.sources.open import open_table
 
     ledger = charging.part.open()
+    warn_of_clock(ledger)
     with stages() as show, open_table(table, **charging.reading) as opened:
         answer = answer_to(opened, question, ledger, other_people=charging.other_people, progress=show)
     announce_new(ledger)

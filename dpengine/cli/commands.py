@@ -136,7 +136,7 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
 
     mean_abs_error is how far a number of a table is off on average. Of 100 numbers, about 95 are off by half_width_95
     at most. The total of a table is off by total_half_width_95 at most, 95 times in 100. All are numbers of people, or
-    of rows.
+    of rows; where some tables count people and others rows, counts says which.
     """
     from dpengine.measure.strategy import decide, decided_by_size
     from dpengine.results import predict as prediction

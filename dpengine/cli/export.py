@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dpengine.cli.options import PATH, check_output, reporting
+from dpengine.cli.options import PATH, check_ending, check_output, reporting
 from dpengine.cli.output import show_result, writing
 
 __all__ = ["export"]
@@ -24,9 +24,12 @@ def export(bundle: Path, form: str, output: Path, as_json: bool) -> None:
 
     A form gets what was published, and nothing else.
     """
+    from dpengine.export import OWN
     from dpengine.export import export as write
 
     check_output(output, bundle)
+    if form in OWN:  # what another package writes, it may call as it likes
+        check_ending(output, [f".{form}"], "a workbook is written")
     with writing(output):
         write(bundle, form, output)
     show_result({"output": output.name, "form": form}, f"{output.name}: {bundle.name} as {form}", as_json=as_json)

@@ -20,6 +20,7 @@ from dpengine.cli.options import (
     option,
     part_options,
     reporting,
+    warn_of_clock,
     warn_of_unknown,
 )
 from dpengine.cli.output import exact_or_none, likeness, say, show_result
@@ -71,6 +72,7 @@ def show(dataset: str | None, cap: str | None, part: LedgerPart, as_json: bool) 
     if dataset is not None and most is not None:
         book.set_cap(dataset, most)
     announce_new(book)
+    warn_of_clock(book)
     accounts = [_account(book, name) for name in (book.datasets() if dataset is None else [dataset])]
     if as_json:
         click.echo(json.dumps(accounts))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "OUTPUT", "PATH", "LedgerPart", "announce_new", "check_address", "check_ending", "check_output", "ledger_option",
     "open_ledger", "option", "part_options", "read_file", "reading_options", "reporting", "shown_address",
-    "warn_of_order", "warn_of_unknown",
+    "warn_of_clock", "warn_of_order", "warn_of_unknown",
 ]  # fmt: skip
 
 Value = TypeVar("Value")
@@ -184,6 +184,17 @@ def announce_new(ledger: Ledger) -> None:
     elif ledger.begun:
         warn(f"the ledger is new: {ledger.address}")
     if problem := unwritten(ledger.address):
+        warn(problem)
+    if ledger.copied:
+        warn("a copy of this ledger was used at another address, and what was spent there is not counted here: go on "
+             "with one of the two, and spend nothing more from the other")  # fmt: skip
+
+
+def warn_of_clock(ledger: Ledger) -> None:
+    """Warn if the clock is behind the ledger's last entry, before a release is dated by it."""
+    from dpengine.accounting.clock import clock_behind
+
+    if problem := clock_behind(ledger.history()):
         warn(problem)
 
 

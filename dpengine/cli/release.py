@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpengine.cli.charge import Charging, charge_of, charging_options, say_charge
-from dpengine.cli.options import OUTPUT, PATH, announce_new, check_address, check_ending, check_output, reporting
+from dpengine.cli.options import (
+    OUTPUT,
+    PATH,
+    announce_new,
+    check_address,
+    check_ending,
+    check_output,
+    reporting,
+    warn_of_clock,
+)
 from dpengine.cli.output import WRONG_USE, Stages, finish, say, stages, warn, why_unwritten
 from dpengine.errors import ReleaseError
 from dpengine.exact import exact_text
@@ -59,6 +68,7 @@ def release(plan: Path, table: Path, output: Path, charging: Charging, as_json: 
     )
     beside = _is_standard_output(output)  # then the summary goes to standard error: nothing may follow a bundle
     ledger = charging.part.open()
+    warn_of_clock(ledger)
     with stages() as show, open_table(table, **charging.reading) as opened:
         finished, unwritten = _publish(opened, loaded, ledger, output, show, other_people=charging.other_people)
     if unwritten is not None:

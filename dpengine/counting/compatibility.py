@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import reduce
@@ -22,10 +23,13 @@ __all__ = ["column_faults", "missing_columns"]
 MAX_KNOWN = 50  # columns of the table that a message names
 
 
-def column_faults(fields: Sequence[Field], columns: Sequence[Column | Grid], unit: Unit) -> list[str]:
+def column_faults(
+    fields: Sequence[Field], columns: Sequence[Column | Grid], unit: Unit, index: Sequence[str] = ()
+) -> list[str]:
     """Return a sentence for each declared column, and for the ID, that a table with `fields` cannot serve.
 
-    In a mixed column, cells of a type that cannot be read as declared are read as texts.
+    In a mixed column, cells of a type that cannot be read as declared are read as texts. `index` names what a data
+    frame has as its index, which is no column.
     """
     types = {field.name: field.type for field in fields}
     objects = {field.name: field.objects for field in fields if field.objects}
@@ -34,6 +38,9 @@ def column_faults(fields: Sequence[Field], columns: Sequence[Column | Grid], uni
         needed.append((unit.id, None))
     lacking = [name for name in dict.fromkeys(name for name, _column in needed) if name not in types]
     faults = [missing_columns(lacking, list(types))] if lacking else []
+    if hidden := [name for name in lacking if name in index]:
+        faults.append(_("the index of the data frame is not read, and has {names}: make it columns with .reset_index()",
+                        names=some_of(map(repr, hidden))))  # fmt: skip
     for name, column in needed:
         if name not in types:
             continue
@@ -50,10 +57,19 @@ def column_faults(fields: Sequence[Field], columns: Sequence[Column | Grid], uni
         for each in members or [types[name]]:
             if (family := family_of(each)) is None:
                 text = mark("column {name} holds {kind} values, which cannot be counted; write them as text or numbers")
-                faults.append(_(text, name=repr(name), kind=each.split("(")[0].lower()))
+                faults.append(_(text, name=repr(name), kind=_plain_type(each)))
             elif column is not None and each == types[name] and (fault := _unreadable(column, family)):
                 faults.append(fault)
     return faults
+
+
+def _plain_type(kind: str) -> str:
+    """Name a type that cannot be counted, as an engine calls it.
+
+    >>> _plain_type("STRUCT(a BIGINT)"), _plain_type("VARCHAR[]"), _plain_type("ARRAY<STRING>")
+    ('struct', 'list', 'array')
+    """
+    return "list" if kind.endswith("]") else re.split(r"[(<:]", kind)[0].lower()
 
 
 def missing_columns(lacking: Sequence[str], names: list[str]) -> str:
@@ -109,6 +125,8 @@ _OBJECTS = {  # how cells of a pandas frame are read, by their type, and what to
     "duration": ("1 days 02:00:00", mark("make them numbers, such as with .dt.total_seconds()")),
     "interval": ("(0, 5]", mark("declare these texts as the values of a category, or take the column that was cut")),
     "complex": ("(1+2j)", mark("make them numbers, such as with numpy.real")),
+    "list": ("['A', 'B']", mark("join them to texts, such as with .str.join('; '), and name the answers when opening")),
+    "dict": ("{'a': 1}", mark("take one of their values, such as with .str.get('a')")),
     "enum": ("Colour.RED", mark("take their values, such as with .map(lambda each: each.value)")),
 }
 
@@ -120,6 +138,8 @@ def _objects_unread(column: Column | Grid, objects: str) -> str | None:
         fits = isinstance(column, Category) and any(label.startswith(f"{name}.") for label in column.labels)
     elif kind == "period":
         fits = not isinstance(column, Date | Time) or column.format is not None
+    elif kind in ("list", "dict"):
+        fits = isinstance(column, Category) and any(value[:1] in ("[", "(", "{") for value in column.declared)
     else:
         fits = isinstance(column, Category)
     if fits:

@@ -42,7 +42,7 @@ def _rows(table: Table) -> LocalRows | RemoteRows:
 def check(table: Table, plan: Plan) -> None:
     """Raise `TableError` with every reason why `table` cannot be counted by `plan`; reads no row."""
     columns = [plan.column(name) for name in plan.used]
-    if faults := column_faults(table.columns, columns, plan.unit) + _rows(table).faults(columns):
+    if faults := column_faults(table.columns, columns, plan.unit, table.index) + _rows(table).faults(columns):
         raise TableError(list(dict.fromkeys(faults)))
 
 

@@ -81,7 +81,7 @@ def local_table(table: Table, columns: Sequence[Column | Grid], unit: Unit) -> L
                 "them, or export them to a file"
             )
         )
-    if faults := column_faults(table.columns, columns, unit) + LocalRows(table).faults(columns):
+    if faults := column_faults(table.columns, columns, unit, table.index) + LocalRows(table).faults(columns):
         raise TableError(list(dict.fromkeys(faults)))
     return table
 

@@ -31,6 +31,7 @@ from dpengine.measure.strategy import check_given, decide
 from dpengine.measure.strategy_base import Strategy
 from dpengine.results.mock_table import mock_counts, mock_rows
 from dpengine.results.published_columns import quantile_kind
+from dpengine.spec.counted_wording import counted_how, counted_noun
 from dpengine.spec.plan import MAX_EPSILON, MIN_EPSILON, Plan
 from dpengine.spec.wording import name_of
 from dpengine.translation.catalogue import _, number
@@ -56,6 +57,7 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
     Returns a data frame with a row for each published table, and a last one for the total. Its columns are:
 
     - `table`: the names of the table's columns, joined by ` × `, or `total`; `cells`: how many it has;
+    - `counts`: what it counts, only if some tables count persons who may have several rows;
     - `mean_abs_error`, `half_width_95`: of `estimate` in a cell, in rows or persons;
     - `total_half_width_95`: of the grand total;
     - `mean_…_half_width_95`, `sum_…` and `quantile_0.5_…`: of the requested numbers of each amount, in its unit,
@@ -105,6 +107,8 @@ def predict_by_trials(
     errors = _exact_errors(strategy) if strategy.closed_form else _simulated_errors(strategy, trials, before_each)
     rows = [(name_of(table), plan.cells(table), *error) for table, error in errors.items()]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    if plan.tallied:
+        frame.insert(1, "counts", [counted_how(plan, table) or counted_noun(plan) for table in errors])
     measures = [measure_half_widths(strategy, table) for table in errors]
     for name in dict.fromkeys(name for each in measures for name in each):
         frame[f"{name}_half_width_95"] = [each.get(name, math.nan) for each in measures]

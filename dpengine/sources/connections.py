@@ -34,6 +34,10 @@ _LIST_TABLES = (
     "SELECT CASE table_schema WHEN 'main' THEN '' ELSE table_schema || '.' END || table_name "
     "FROM information_schema.tables ORDER BY ALL"
 )
+_MATERIALIZED = (
+    "SELECT matviewname FROM pg_matviews WHERE schemaname = COALESCE(%s, CURRENT_SCHEMA()) "
+    "AND has_table_privilege(format('%%I.%%I', schemaname, matviewname), 'SELECT')"
+)
 _log = logging.getLogger("private_release")
 
 
@@ -45,7 +49,7 @@ def list_tables(name: str, connection: Connection) -> list[str]:
                 return [str(row[0]) for row in opened.execute(_LIST_TABLES).fetchall()]
         backend = _connect(connection["url"])
         try:
-            return sorted(backend.list_tables(**_schema(connection)))
+            return sorted({*backend.list_tables(**_schema(connection)), *_materialized(backend, connection)})
         finally:
             _disconnect(backend)
 
@@ -89,6 +93,14 @@ def _connect(url: str) -> Any:
 def _disconnect(backend: Any) -> None:
     if backend.name != "pyspark":  # all visitors share its one session, which this would end
         backend.disconnect()
+
+
+def _materialized(backend: Any, connection: Connection) -> list[str]:
+    """Return the names of PostgreSQL's materialized views, which are no tables to the standard that Ibis asks."""
+    if backend.name != "postgres":
+        return []
+    with backend.con.cursor() as cursor:
+        return [str(row[0]) for row in cursor.execute(_MATERIALIZED, [connection.get("schema")]).fetchall()]
 
 
 def _schema(connection: Connection) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Mapping
 from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpengine import arrow
-from dpengine.sources.cells import object_array, text_array
+from dpengine.sources.cells import cell_text, object_array, text_array
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,6 +22,11 @@ __all__ = ["from_pandas", "kinds_of_objects", "widen"]
 
 _TICKS = {"s": 1, "ms": 1000}
 _WRITTEN_AS_DATES = ("d", "b", "h", "min", "s", "ms", "us", "ns")  # lengths of periods, from days on
+_NO_CELLS: tuple[tuple[Any, str], ...] = (
+    (dt.timedelta, "duration"),
+    ((list, tuple, set, frozenset, np.ndarray), "list"),
+    (Mapping, "dict"),
+)
 _YEAR_0_ENDS, _YEAR_10000 = -62_135_596_801, 253_402_300_800  # seconds from 1970
 
 
@@ -67,7 +74,8 @@ def from_pandas(frame: pd.DataFrame) -> pa.Table:
 def kinds_of_objects(frame: pd.DataFrame) -> list[str]:
     """Return for each column what its cells are, if they can only be read as Python writes them; else a blank text.
 
-    An enumeration also tells its name. Only the type of a column is looked at; of objects, that of the first one.
+    An enumeration also tells its name. Only the type of a column is looked at; of objects, that of the first one which
+    is not missing.
     """
     return [_kind_of_objects(frame.iloc[:, i]) for i in range(frame.shape[1])]
 
@@ -85,11 +93,11 @@ def _kind_of_objects(series: pd.Series[Any]) -> str:
             return "interval"
         case _ if dtype.kind in "mc":
             return "duration" if dtype.kind == "m" else "complex"
-    first = next(iter(series), None) if dtype.kind == "O" else None
+    first = next((each for each in series if cell_text(each) is not None), None) if dtype.kind == "O" else None
     # One that is a text or a number is read as such; another may write itself in a way of its own.
     if isinstance(first, Enum) and not isinstance(first, str | int) and type(first).__str__ is Enum.__str__:
         return f"enum {type(first).__name__}"
-    return ""
+    return next((kind for types, kind in _NO_CELLS if isinstance(first, types)), "")
 
 
 def _from_series(series: pd.Series[Any]) -> Any:

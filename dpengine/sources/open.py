@@ -24,6 +24,7 @@ from dpengine.sources.engine import Engine
 from dpengine.sources.files import isolated, parquet
 from dpengine.sources.frequencies import repeat_rows
 from dpengine.sources.loaded import Loaded, in_memory, is_ibis, object_labels, of_rows, read_by_engine
+from dpengine.sources.not_tables import index_names, not_a_table
 from dpengine.sources.open_file import open_file
 from dpengine.sources.read_options import ReadOptions
 from dpengine.sources.relation import types_of
@@ -143,7 +144,7 @@ def open_table(
         raise
     read = tuple((path, seen[path]) for path in loaded.files)
     opened = LocalTable(engine, columns, read, loaded.rows, loaded.frame, loaded.text, loaded.parquet)
-    opened.read_how = loaded.read_how
+    opened.read_how, opened.index = loaded.read_how, index_names(source)
     return opened
 
 
@@ -162,9 +163,7 @@ def _load(engine: Engine, source: Source, parts: Sequence[parquet.Part], options
     if is_ibis(source):
         names, rows = parquet.open_parquet(engine.connection(), folder, copying.copy_rows(source, folder))
         return Loaded(names, typed=copying.says_types(source), rows=rows)
-    raise TableError(
-        _("a table is given as a path or paths, a DataFrame of pandas or polars, a pyarrow or an Ibis table")
-    )
+    raise TableError(_(not_a_table(source)))
 
 
 def sheet_names(path: Path) -> list[str]:
@@ -190,6 +189,8 @@ def _with_words(field: Field, labels: dict[str, Any]) -> Field:
 def _parts(source: object) -> list[parquet.Part]:
     """Return the files of a path, a pattern or a list of paths; none for other sources. Raises `TableError`."""
     if isinstance(source, list | tuple):
+        if source and not any(isinstance(path, str | Path) for path in source):
+            raise TableError(_(not_a_table(source)))
         if not source or not all(isinstance(path, str | Path) for path in source):
             raise TableError(_("a list of files holds paths, and at least one; rows are given as a DataFrame"))
         return [part for path in source for part in _parts(path)]

@@ -106,6 +106,7 @@ class Table(ABC):
     """
 
     columns: tuple[Field, ...]
+    index: tuple[str, ...] = ()  # the names of a data frame's index, which is not read
     read_how: tuple[str, Mapping[str, str]] = ("", {})  # a text of the catalogue, and the values for its placeholders
     digest: bytes | None = None
     digest_of_texts: bytes | None = None

@@ -327,6 +327,10 @@ class Declared(BaseModel):
             if name not in fields or value != fields[name].default:
                 yield name, _as_written(value)
 
+    def __dir__(self) -> list[str]:
+        """Return the names that a notebook completes to, without those that pydantic adds."""
+        return sorted({*super().__dir__()} - {*dir(BaseModel)} | {"model_copy"})
+
     def __str__(self) -> str:
         return repr(self)
 

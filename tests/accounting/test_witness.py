@@ -265,6 +265,25 @@ def test_a_moved_ledger_works_at_its_new_place_and_is_reported_missing_at_the_ol
         Ledger(old)
 
 
+def test_a_copy_that_was_used_is_said_at_both_places_and_a_ledger_that_was_moved_or_linked_is_not(
+    tmp_path: Path, state: Path
+) -> None:
+    """A copy forgets nothing that it knows, so nothing is refused; but what is spent there is not in it."""
+    first, link, copied = (f"sqlite:///{tmp_path}/{name}.db" for name in ("first", "link", "copied"))
+    said = "a copy of this ledger was used at another address"
+    charge(Ledger(first), "plan")
+    (tmp_path / "link.db").symlink_to(tmp_path / "first.db")
+    charge(Ledger(link), "second")
+    charge(Ledger(first), "third")
+    assert said not in run("ledger", "--ledger", first).stderr + run("ledger", "--ledger", link).stderr
+    shutil.copy(tmp_path / "first.db", tmp_path / "copied.db")
+    charge(Ledger(copied), "fourth")
+    assert said not in run("ledger", "--ledger", copied).stderr, "it has all that was spent"
+    assert said in run("ledger", "--ledger", first).stderr
+    charge(Ledger(first), "fifth")
+    assert said in run("ledger", "--ledger", copied).stderr
+
+
 def test_no_ledger_is_created_unless_that_is_asked_for(stored_url: str, state: Path) -> None:
     for use in (lambda: Ledger(stored_url, begin=False), lambda: upkeep.check(stored_url)):
         with pytest.raises(LedgerError, match="There is no ledger here"):

@@ -215,6 +215,8 @@ def test_what_streamlit_says_in_boxes_is_german_on_a_german_page(new_page: NewPa
     page = new_page("/verify", stranger=True, locale="de-DE")
     rest(page)
     page.locator("textarea").first.fill("abc")
+    expect(page.get_by_test_id("stFileUploaderDropzone")).to_contain_text("Hochladen")
+    expect(page.get_by_test_id("stFileUploaderDropzone")).to_contain_text("Bis 500MB • ZIP")
     expect(page.get_by_text("Ctrl+Enter drücken, um es zu übernehmen")).to_be_visible()
     page.locator("textarea").first.fill("")
     page.locator("input[type=file]").first.set_input_files(bundle)

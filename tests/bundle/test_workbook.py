@@ -159,3 +159,11 @@ def test_a_bundle_is_exported_as_a_workbook(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert (tmp_path / "a.xlsx").read_bytes() == (tmp_path / "b.xlsx").read_bytes()
     assert "Zuerst lesen" in sheets((tmp_path / "a.xlsx").read_bytes()), "in the language of the plan"
+
+
+def test_a_workbook_is_not_written_under_the_name_of_another_kind_of_file(tmp_path: Path) -> None:
+    bundle = tmp_path / "r.zip"
+    bundle.write_bytes(b"not read")
+    done = CliRunner().invoke(main, ["export", str(bundle), "--as", "xlsx", "-o", str(tmp_path / "b.csv")])
+    assert (done.exit_code, "name it b.xlsx" in done.output) == (2, True)
+    assert not (tmp_path / "b.csv").exists()

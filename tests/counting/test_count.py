@@ -111,7 +111,7 @@ def test_check_names_every_fault_and_what_the_table_has():
     faults = str(caught.value)
     for fragment in (
         "the table lacks 4 columns: 'age' (did you mean 'Age'?), 'regoin', 'f', 'person'; it has 'Age', 'many', 'day'",
-        "'many' holds bigint[] values", "'raw' holds blob values", "'day' holds dates and cannot be read as number",
+        "'many' holds list values", "'raw' holds blob values", "'day' holds dates and cannot be read as number",
         "'n' holds numbers and cannot be read as date", "'paid' holds dates and cannot be read as amount",
         "the format '%Q' is not one of dates",
     ):  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from enum import Enum, StrEnum
 
 import pandas as pd
@@ -45,6 +46,9 @@ COLOURS = pd.Series([Colour.RED, Colour.BLUE] * 6)
         (pd.Series([1 + 2j] * 12), NUMBERS, "complex objects"),
         (pd.cut(pd.Series(range(12)), [0, 5, 12]), NUMBERS, "take the column that was cut"),
         (COLOURS, category("red", "blue"), "each.value"),
+        (pd.Series([None, ["a", "b"]] * 6), category("a", "b"), "join them"),
+        (pd.Series([{"a": 1}] * 12), NUMBERS, "str.get"),
+        (pd.Series([timedelta(hours=1)] * 12, dtype=object), NUMBERS, "total_seconds"),
     ],
 )
 def test_cells_that_would_all_be_other_are_refused_before_anything_is_spent(
@@ -65,6 +69,7 @@ def test_cells_that_would_all_be_other_are_refused_before_anything_is_spent(
         (PERIODS.dt.to_timestamp(), MONTHS, 12),
         (HOURS, category("0 days 01:00:00"), 1),
         (COLOURS, category("Colour.RED"), 6),
+        (pd.Series([["a"]] * 12), category("['a']"), 12),
         (pd.Series([Town.BONN] * 12), category("Bonn"), 12),
     ],
 )

@@ -13,15 +13,17 @@ import duckdb
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as csv
+import pyarrow.dataset as ds
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from dpengine.counting.count import distinct_texts
+from dpengine.counting.count import check, distinct_texts
 from dpengine.errors import TableError
 from dpengine.sources.files import isolated
 from dpengine.sources.open import open_table
 from dpengine.sources.table import Table, hint_of_name
+from dpengine.spec.plan import Plan
 
 CANARY = "ZZ_CANARY_7f3a"
 
@@ -416,10 +418,34 @@ def test_a_full_disk_is_not_reported_as_a_damaged_file(tmp_path, monkeypatch, sc
     assert list(scratch.iterdir()) == []
 
 
-@pytest.mark.parametrize("column", [pd.Series([CANARY], name="a"), pa.chunked_array([[CANARY]])])
-def test_one_column_is_no_table(column):
-    with pytest.raises(TableError, match="a table is given as a path or paths, a DataFrame"):
-        open_table(column)
+ROWS = pa.table({"a": [CANARY]})
+
+
+@pytest.mark.parametrize(
+    ("given", "way_on"),
+    [
+        (pd.Series([CANARY], name="a"), r"with \.to_frame\(\)"),
+        (pa.chunked_array([[CANARY]]), r"with pyarrow\.table"),
+        (ROWS.to_batches(), r"pyarrow\.Table\.from_batches"),
+        (iter(ROWS.to_batches()), r"pyarrow\.Table\.from_batches"),
+        (ROWS.to_pylist(), r"pandas\.DataFrame\(rows\)"),
+        (ROWS.to_pydict(), r"pandas\.DataFrame\(rows\)"),
+        (pd.DataFrame({"a": [CANARY]}).to_records(), r"pandas\.DataFrame\(rows\)"),
+        (ds.dataset(ROWS), r"\.to_table\(\)"),
+        (None, "a table is given as a path or paths, a DataFrame"),
+    ],
+)
+def test_what_is_no_table_is_refused_with_what_to_give_instead(given, way_on):
+    with pytest.raises(TableError, match=way_on) as caught:
+        open_table(given)
+    assert CANARY not in str(caught.value)
+
+
+def test_a_column_that_is_the_index_of_a_frame_is_found_by_the_message():
+    frame = pd.DataFrame({"age": [1, 2], "sex": ["f", "m"]}).set_index("age")
+    plan = Plan(dataset="d", epsilon=1, columns=[{"name": "age", "kind": "number", "edges": [0, 9]}], tables=[["age"]])
+    with open_table(frame) as table, pytest.raises(TableError, match=r"has 'age': make it columns with \.reset_index"):
+        check(table, plan)
 
 
 @pytest.mark.parametrize("place", [str, Path])

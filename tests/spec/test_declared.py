@@ -54,3 +54,9 @@ def test_one_value_in_place_of_a_list_is_one_fault(make: Callable[[Any], object]
 def test_faults_name_what_the_caller_may_write(make: Callable[[], object], message: str) -> None:
     with pytest.raises(PlanError, match=f"(?s){message}"):
         make()
+
+
+def test_a_notebook_completes_to_what_is_ours_and_not_to_what_pydantic_adds() -> None:
+    plan = Plan(dataset="d", epsilon=1, columns=[SMOKES], tables=[["smokes"]])
+    assert {"epsilon", "marginals", "save", "model_copy"} <= {*dir(plan)}
+    assert not {"dict", "json", "copy", "model_dump", "model_fields", "parse_raw"} & {*dir(plan), *dir(SMOKES)}

@@ -40,7 +40,7 @@ class Prediction(pd.DataFrame):
             chart=intervals.chart(
                 bars, title=_("Errors of a count: 95 in 100 lie within the line"), axis=_("error of a count")
             ),
-            head=[(name, name != "table") for name in shown.columns],
+            head=[(name, name not in ("table", "counts")) for name in shown.columns],
             rows=[[_written(name, value) for name, value in zip(shown.columns, row, strict=True)]
                   for row in shown.itertuples(index=False)],
             more_rows=len(self) - len(shown),

@@ -20,8 +20,8 @@ import pyarrow as pa
 from dpengine.errors import TableError
 from dpengine.sources.databases.dialects import DIALECTS
 from dpengine.sources.relation import check_names
-from dpengine.sources.table import Field, Table, hint_of_type
-from dpengine.translation.catalogue import _
+from dpengine.sources.table import Field, Table, hint_of_name, hint_of_type
+from dpengine.translation.catalogue import _, mark
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -33,6 +33,17 @@ _DUCKDB_TYPES = {
     "uint8": "UTINYINT", "uint16": "USMALLINT", "uint32": "UINTEGER", "uint64": "UBIGINT", "float32": "FLOAT",
     "float64": "DOUBLE", "boolean": "BOOLEAN", "date": "DATE", "time": "TIME", "uuid": "UUID", "unknown": "VARCHAR",
 }  # fmt: skip
+_FAULTS = {  # by the names of PostgreSQL's errors
+    "InsufficientPrivilege": mark(
+        "this account may not read the table; have it granted the right to (GRANT SELECT), and to its schema "
+        "(GRANT USAGE)"
+    ),
+    "UndefinedFunction": mark(
+        "the engine cannot compare or convert the values of a column, such as amounts of money; make a view that "
+        "leaves this column out, or holds it as numbers or text, and open that"
+    ),
+    "UndefinedTable": mark("the table is no longer there; see that it was not dropped or renamed, and open it again"),
+}
 _INTERRUPTED = "spark.job.interruptOnCancel"
 _RETRY, _PATIENCE = 0.2, 5.0  # seconds between two attempts to cancel, and until the last one
 
@@ -78,14 +89,31 @@ class RemoteTable(Table):
         types = {name: _type_name(source.schema()[name]) for name in names} | self._instants(source)
         # A decimal of unknown length and scale is read as the engine's text of it.
         cells = {
-            f"c{i}": source[name].cast("string") if kind == "DECIMAL" else source[name]
+            f"c{i}": source[name].cast("string") if kind == "DECIMAL" or self._unread(source, name) else source[name]
             for i, (name, kind) in enumerate(types.items())
         }
         self.columns = tuple(
-            Field(name, hint_of_type(kind), "VARCHAR" if kind == "DECIMAL" else kind) for name, kind in types.items()
+            Field(
+                name,
+                # That of a domain, or of an engine's own type, is not known: cells are read as the engine writes them.
+                hint_of_name(name) if source[name].type().is_unknown() else hint_of_type(kind),
+                "VARCHAR" if kind == "DECIMAL" else kind,
+            )
+            for name, kind in types.items()
         )
         with _plain_errors():
             self.rows = f"({self._backend.compile(source.select(**cells))}) AS t"
+
+    def _unread(self, source: ir.Table, name: str) -> bool:
+        """Whether Ibis reads a column as PostGIS would, where the engine has no PostGIS: its text is read instead."""
+        if not source[name].type().is_geospatial():
+            return False
+        try:
+            with _plain_errors():
+                self._backend.to_pyarrow(source.select(name).limit(0))
+        except TableError:
+            return True
+        return False
 
     def _instants(self, source: ir.Table) -> dict[str, str]:
         """Return the types of columns of instants, which Ibis does not tell from local times in Spark."""
@@ -208,6 +236,8 @@ def _plain_errors() -> Iterator[None]:
     except TableError:
         raise
     except Exception as error:  # noqa: BLE001 - each engine has errors of its own
+        if known := _FAULTS.get(type(error).__name__):
+            raise TableError(_(known)) from None
         raise TableError(
             _(
                 "the engine did not answer ({fault}); see that it runs and that this account may read the table",

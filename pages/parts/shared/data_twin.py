@@ -23,6 +23,7 @@ def predicted_columns() -> dict[str, Any]:
     return {
         "epsilon": st.column_config.NumberColumn("ε", format="%g"),
         "table": st.column_config.TextColumn(_("table")),
+        "counts": st.column_config.TextColumn(_("what is counted")),
         "cells": st.column_config.NumberColumn(_("cells"), format="%,d"),
         "mean_abs_error": st.column_config.NumberColumn(_("typically off by"), format="%.2g"),
         "half_width_95": st.column_config.NumberColumn(_("95 in 100 within ±"), format="%.2g"),

@@ -156,16 +156,19 @@ function sayWhyNot() {
   }
 }
 
-// A few words in boxes are Streamlit's own, and English: in menus, and below a text that is typed.
+// A few words in boxes are Streamlit's own, and English: in menus, below a text that is typed, and in a box for files.
 const WORDS = [
   [/^Select all$/, "all"],
   [/^Select (.+) matches$/, "matches"],
   [/^Add: (.*)$/s, "add"],
   [/^No results$/, "none"],
   [/^Press (\S+) to apply$/, "apply"],
+  [/^Upload$/, "upload"],
+  [/^(\S+) per file( • .*)?$/s, "upTo"],
 ];
 const BOXES =
-  '[role="listbox"] [data-key^="__"], [role="listbox"] [role="option"]:not([data-key]), [data-testid="InputInstructions"]';
+  '[role="listbox"] [data-key^="__"], [role="listbox"] [role="option"]:not([data-key]), [data-testid="InputInstructions"], ' +
+  '[data-testid="stFileUploaderDropzone"]';
 function translateBoxes() {
   for (const box of document.querySelectorAll(BOXES)) {
     const texts = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
@@ -173,7 +176,7 @@ function translateBoxes() {
       const text = texts.currentNode;
       for (const [english, name] of WORDS) {
         const found = text.nodeValue.match(english);
-        const said = found && shown.boxes[name].replace("{text}", () => found[1]);
+        const said = found && shown.boxes[name].replace("{text}", () => found[1]) + (found[2] ?? "");
         if (said && said !== text.nodeValue) text.nodeValue = said;
       }
     }

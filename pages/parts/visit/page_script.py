@@ -43,6 +43,8 @@ def run(page: str) -> None:
             "add": _("Add: {text}"),
             "none": _("No results"),
             "apply": _("Press {text} to apply"),
+            "upload": _("Upload"),
+            "upTo": _("Up to {text}"),
         },
         "later": CHART_SCRIPTS,
         "ground": st.context.theme.type,

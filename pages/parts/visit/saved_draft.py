@@ -6,7 +6,7 @@ nothing that a browser or an address holds leads to private rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ from pages.parts.visit.state import visit
 
 __all__ = [
     "carry_over", "current", "fits", "forget", "from_text", "has_another_subject", "lacking", "needed", "offer_earlier",
-    "restore", "resume", "show_what_waits", "take_over", "to_text",
+    "restore", "resume", "show_what_waits", "take_over", "to_text", "without",
 ]  # fmt: skip
 
 OTHER_SUBJECTS = ("release", "publishing", "answer")  # parameters of the address that name a release or a job
@@ -165,6 +165,13 @@ def take_over(draft: Draft, *, for_another_table: bool = False) -> None:
     here.made_before = True
     here.settled = {"table"}
     here.settle(*draft.settled)
+
+
+def without(draft: Draft, columns: Sequence[str]) -> Draft:
+    """Return the draft without some columns of its table, in no table that it publishes."""
+    entries = draft.entries
+    rest = tuple(name for name in entries.chosen if table_column(entries.declared, name) not in columns)
+    return replace(draft, entries=entries.with_(chosen=rest))
 
 
 def fits(draft: Draft) -> bool:

@@ -78,8 +78,9 @@ def test_the_tables_of_postgresql_are_listed(postgres: str) -> None:
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute("CREATE TABLE visitors AS SELECT i % 90 AS age FROM generate_series(1, 1000) AS s(i)")
         connection.execute("CREATE VIEW grown AS SELECT * FROM visitors WHERE age >= 18")
+        connection.execute("CREATE MATERIALIZED VIEW stored AS SELECT * FROM grown")
     page = choose(visit(registry=postgres), "Database", "registry")
-    assert {"visitors", "grown"} <= set(options(page, "Table or view"))
+    assert {"visitors", "grown", "stored"} <= set(options(page, "Table or view"))
 
 
 def test_a_stop_interrupts_the_database_and_the_connection_can_still_be_used(postgres: str) -> None:

@@ -61,3 +61,37 @@ def test_a_plan_for_a_wholly_other_table_is_refused_as_before() -> None:
     assert visit_of(page).waiting is None
     assert any("county" in each.value for each in page.warning), [each.value for each in page.warning]
     assert READ not in [each.label for each in page.button]
+
+
+def test_a_plan_is_used_without_the_columns_that_the_table_no_longer_has() -> None:
+    """A column that was dropped used to leave no way on but to declare all others anew."""
+    page = loaded(brought("district,gender,income"))
+    assert "Go on without" not in texts(page), "a table that has no column of the plan is rather another one"
+    page = loaded(brought("place,sex,income"))
+    press(page, "Go on without county")
+    here = visit_of(page)
+    assert (here.waiting, here.entries.chosen, here.entries.epsilon) == (None, ("sex",), "0.5")
+    assert here.plan is not None
+    assert here.plan.published == (("sex",), ())
+
+
+def test_a_plan_may_lack_one_column_and_know_another_under_a_former_name() -> None:
+    columns = [*PLAN.to_dict()["columns"], {"name": "age", "kind": "number", "edges": [0, 18, 65]}]
+    plan = dpe.Plan(dataset="people", epsilon=1, unit={"rows": 1}, tables=[["county", "sex"], ["age", "sex"]],
+                    columns=columns)  # fmt: skip
+    page = opened(brought("district,sex,income"), "plan.yaml", plan.dumps())
+    labelled(page.selectbox, "The plan's county is").set_value("district").run()
+    press(page, "Go on without age")
+    assert visit_of(page).waiting is not None
+    press(page, READ)
+    settled(page)
+    made = visit_of(page).plan
+    assert made is not None
+    assert {*made.published} >= {("county", "sex"), ("sex",)}
+
+
+def test_the_column_that_names_people_is_not_left_out() -> None:
+    plan = PLAN.model_copy(update={"unit": dpe.Unit(id="person", rows=2)})
+    page = opened(brought("county,sex,income"), "plan.yaml", plan.dumps())
+    assert "this one has no person" in texts(page)
+    assert not any(each.label.startswith("Go on without") for each in page.button)

@@ -94,10 +94,49 @@ def test_errors_of_an_engine_are_replaced_by_ones_that_quote_nothing(postgres):
     source = engine.table("brief")
     with psycopg.connect(postgres) as connection:
         connection.execute("DROP TABLE brief")
-    with open_table(source) as table, pytest.raises(TableError, match="did not answer") as caught:
+    with open_table(source) as table, pytest.raises(TableError, match="no longer there") as caught:
         row_count(table)
     engine.disconnect()
     assert "brief" not in str(caught.value)
+
+
+def test_a_column_that_cannot_be_counted_stops_nothing_and_a_fault_says_what_to_do(postgres):
+    """A point used to stop the counting of all other columns; a missing right was an engine that did not answer."""
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute('CREATE SCHEMA "City Data"')
+        connection.execute(
+            'CREATE TABLE "City Data"."Rents 2026" AS SELECT point(i, i) AS "where", money \'12.50\' AS rent, '
+            "i % 2 = 0 AS garden FROM generate_series(1, 200) AS s(i)"
+        )
+        connection.execute("CREATE DOMAIN years AS integer")
+        connection.execute('ALTER TABLE "City Data"."Rents 2026" ADD COLUMN age years DEFAULT 40')
+        connection.execute('CREATE VIEW "City Data".gardens AS SELECT "where", garden FROM "City Data"."Rents 2026"')
+        connection.execute("CREATE ROLE stranger LOGIN")
+    engine = ibis.connect(postgres)
+    plan = Plan(dataset="d", epsilon="1000", columns=[{"name": "garden", "kind": "yesno"}], tables=[["garden"]])
+    for name in ("Rents 2026", "gardens"):
+        with open_table(engine.table(name, database="City Data")) as table:
+            assert release(table, plan, Ledger.in_memory()).tables["garden",]["count"].tolist()[:2] == [100, 100]
+    rent = {"name": "rent", "kind": "number", "edges": [0, 10, 20]}
+    point = {"name": "where", "kind": "category", "values": ["(1,1)"]}
+    with open_table(engine.table("Rents 2026", database="City Data")) as table:
+        assert [field.kind_hint for field in table.columns if field.name == "age"] == ["number"], "by its name"
+        for column, said in ((rent, "such as amounts of money; make a view"), (point, "cannot be counted")):
+            asked = Plan(dataset="d", epsilon="1", columns=[column], tables=[[column["name"]]])
+            with pytest.raises(TableError, match=said):
+                release(table, asked, Ledger.in_memory())
+    engine.disconnect()
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute('GRANT USAGE ON SCHEMA "City Data" TO stranger')
+    engine = ibis.connect(postgres.replace("postgres@", "stranger@"))
+    gardens = engine.table("gardens", database="City Data")
+    with open_table(gardens) as table, pytest.raises(TableError, match="GRANT SELECT"):
+        release(table, plan, Ledger.in_memory())
+    engine.disconnect()
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute('DROP SCHEMA "City Data" CASCADE')
+        connection.execute("DROP DOMAIN years")
+        connection.execute("DROP ROLE stranger")
 
 
 def test_rows_in_memory_and_tables_of_no_engine_are_refused_with_advice():

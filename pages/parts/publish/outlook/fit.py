@@ -171,7 +171,10 @@ def _advice(*, is_amount: bool, is_number: bool, how: dict[str, Any] | None) -> 
     if how is not None:
         return _("If this is not intended, its values are written in another way than declared.")
     if not (is_amount or is_number):
-        return _("If this is not intended, look for another format or spelling in step 3.")
+        return _(
+            "If this is not intended, look in step 3 for another format or spelling, or for values that the list "
+            "lacks, such as new ones in a later year."
+        )
     text = _(
         "A cell must hold a number alone, not 5 days, 85+ or >90. Name such texts in step 3, under *Texts "
         "beside the numbers*, and the numbers are read without them."

@@ -76,6 +76,8 @@ def test_without_a_cell_for_other_values_rows_are_said_to_be_left_out(planned: A
 def test_a_column_without_a_better_format_is_one_click_from_its_card(planned: AppTest) -> None:
     labels = [button.label for button in planned.button]
     assert "Change income in step 3" not in labels, "a click on the format is enough"
+    told = next(warning.value for warning in planned.warning if "region" in warning.value)
+    assert "or for values that the list lacks, such as new ones in a later year" in told
     labelled(planned.button, "Change region in step 3").click().run()
     settled(planned)
     assert labelled(planned.selectbox, "One column in detail").value == "region"
