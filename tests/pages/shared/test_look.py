@@ -8,7 +8,7 @@ from pathlib import Path
 LOOK = Path(__file__).parents[3] / "pages" / "parts" / "shared" / "look.css"
 NOTE = re.compile(r"/\*.*?\*/", re.DOTALL)
 LOOKING = re.compile(r"(?P<subject>[^\s>~+,]*):has\((?P<inside>(?:[^()]|\([^()]*\))*)\)")
-FEW = re.compile(r"\.st-key-|\.stPlotlyChart|\[role=|\[data-testid=\"stTextInput")  # subjects that hold little
+FEW = re.compile(r"\.st-key-|\.stPrintGraphic|\[role=|\[data-testid=\"stTextInput")  # subjects that hold little
 STEP_BY_STEP = re.compile(r"(> (:is\([^()]*\)|[^\s>]+) ?)+")
 
 
