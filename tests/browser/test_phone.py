@@ -62,3 +62,16 @@ def test_the_buttons_of_a_chart_stand_above_it_and_cut_off_nothing(new_page: New
     assert chart.evaluate(
         "e => [e, ...e.querySelectorAll('div')].every(at => getComputedStyle(at).overflow !== 'auto')"
     )
+
+
+@pytest.mark.nightly
+def test_the_toolbar_of_a_table_covers_no_words(new_page: NewPage) -> None:
+    page = new_page("/definition", width=390, height=844)
+    expect(page.locator(".stDataFrame canvas").first).to_be_attached()
+    rest(page)
+    room = page.locator(".stElementContainer", has=page.locator(".stDataFrame")).filter(visible=True).evaluate_all(
+        """all => all.map(e => e.querySelector("[data-testid=stElementToolbar]").getBoundingClientRect().top
+                                - e.previousElementSibling.getBoundingClientRect().bottom)"""
+    )  # fmt: skip
+    assert len(room) == 2
+    assert min(room) >= -1
