@@ -4,7 +4,7 @@
     python benchmarks/restyle.py old.css    # also with another version of pages/parts/shared/look.css, in turn
 
 Figures are processor time, since others may use the machine, each × the same page without the style sheet of this
-project: that is what Streamlit and Plotly cost by themselves.
+project: that is what Streamlit and Plotly cost by themselves. Limit that the project holds itself to: 2.
 """
 
 from __future__ import annotations

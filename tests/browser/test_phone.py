@@ -75,3 +75,21 @@ def test_the_toolbar_of_a_table_covers_no_words(new_page: NewPage) -> None:
     )  # fmt: skip
     assert len(room) == 2
     assert min(room) >= -1
+
+
+@pytest.mark.nightly  # a German visitor is another browser
+def test_long_words_are_not_cut(new_page: NewPage) -> None:
+    page = new_page(width=390, height=844, stranger=True, locale="de-DE")
+    headings = page.locator(".look-grid tr > :first-child")
+    expect(headings.last).to_have_text("(sonstige)")
+    rest(page)
+    assert headings.evaluate_all("all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => e.textContent)") == []
+    words = page.locator(".stButton button", has_text="Neu ziehen").first.locator("p").element_handle()
+    height = words.evaluate(
+        """e => {
+            e.textContent = "So lang, dass es beim besten Willen nicht in einer einzigen Zeile stehen kann";
+            const inside = e.getBoundingClientRect().width <= e.closest("button").getBoundingClientRect().width;
+            return inside ? e.getBoundingClientRect().height : 0;
+        }"""
+    )
+    assert height > 40, "two lines, within the button"
