@@ -217,7 +217,7 @@ def _show_steps(plan: Plan | None, fault: str, refusal: str) -> None:
 
 def _show_last_steps(plan: Plan, refusal: str) -> None:
     """Show the choice of ε and, unless the plan is refused at it, the step to publish."""
-    with st.container(border=True):
+    with st.container(border=True, key="how-private"):
         _show_heading(5, _("How private"))
         choose_epsilon(plan)
         if refusal:

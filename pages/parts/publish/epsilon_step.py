@@ -55,9 +55,10 @@ CAUTIONS = (
 
 def choose_epsilon(plan: Plan) -> None:
     """Ask for ε in one of three ways, and say what it means for a person."""
-    ask_if_unsaid(plan)
-    way = choose_one(_("Set it by"), WAYS, visit().key("way"), label_visibility="collapsed")
-    dict(zip(WAYS, (_ask_on_slider, _ask_exactly, _ask_error), strict=True))[way](plan)
+    with st.container():  # on a phone, what follows from ε comes right after this
+        ask_if_unsaid(plan)
+        way = choose_one(_("Set it by"), WAYS, visit().key("way"), label_visibility="collapsed")
+        dict(zip(WAYS, (_ask_on_slider, _ask_exactly, _ask_error), strict=True))[way](plan)
     _say_what_it_means(plan)
     _choose_strategy(plan)
     with st.expander(_("For the curious"), icon=":material/school:"):

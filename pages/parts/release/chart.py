@@ -120,17 +120,17 @@ def show_figure(result: Drawable, table: Columns, *, key: str, made_up: bool = F
 
 def show_chart(drawing: Drawing | Figure, alt: str, place: str, key: str) -> None:
     """Show a chart in the container `place`, whose name gives it room on a phone."""
-    if place.endswith(("-facets", "-vast")):
-        with st.container(key=f"{key}-sideways"):  # visible only on a phone
+    with st.container(key=f"{key}-sideways", gap=None):
+        if place.endswith(("-facets", "-vast")):  # visible only on a phone
             st.caption(":material/swipe: " + _("Move the chart sideways to see all of it."))
-    with st.container(key=place):
-        st.plotly_chart(
-            FigureOfDrawing(drawing) if isinstance(drawing, Drawing) else drawing,
-            key=f"{key}-figure",
-            theme=None,
-            alt=alt,
-            config=buttons(),
-        )
+        with st.container(key=place):
+            st.plotly_chart(
+                FigureOfDrawing(drawing) if isinstance(drawing, Drawing) else drawing,
+                key=f"{key}-figure",
+                theme=None,
+                alt=alt,
+                config=buttons(),
+            )
 
 
 def show_twin(result: Result, table: Columns, measure: Measure | None, *, key: str) -> None:
