@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpengine.bundle.verify import Verified
 from dpengine.errors import ReleaseError
-from dpengine.isolation.run import Died, Limits, run
+from dpengine.isolation.run import Limits, ProcessEnded, run
 from dpengine.isolation.scratch import ScratchFolder
 from dpengine.translation.catalogue import _
 
@@ -23,7 +23,7 @@ def examine_apart(bundle: bytes) -> Verified:
         file = folder.path / "release.zip"
         file.write_bytes(bundle)
         return Verified(*run("dpengine.bundle.verify:examine", {"source": str(file), "apart": True}, _LIMITS))
-    except Died:
+    except ProcessEnded:
         raise ReleaseError(
             _(
                 "checking this file takes more than 1 GB of memory or 10 s of processor time, or breaks the check: it "

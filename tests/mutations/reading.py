@@ -161,7 +161,7 @@ FAULTS = [
     Fault(
         "a process that died gives an empty answer",
         RUN,
-        "    if not reply:\n        raise Died\n",
+        "    if not reply:\n        raise ProcessEnded\n",
         "    if not reply:\n        return None\n",
         OF_RUN + "::test_the_end_of_a_process_ends_one_call_only",
     ),

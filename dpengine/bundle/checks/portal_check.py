@@ -15,7 +15,7 @@ from dpengine.bundle.archive import Archive
 from dpengine.bundle.checks import sizes
 from dpengine.bundle.portals import descriptions
 from dpengine.bundle.promises import PORTALS, parquet_name, table_files
-from dpengine.isolation.run import Died, Limits, run
+from dpengine.isolation.run import Limits, ProcessEnded, run
 from dpengine.isolation.scratch import ScratchFolder
 from dpengine.spec.plan import Plan
 
@@ -58,7 +58,7 @@ def _same(file: bytes, expected: bytes, *, apart: bool) -> bool:
         return bool(
             run("dpengine.bundle.checks.portal_check:same_files", {k: str(v) for k, v in paths.items()}, _LIMITS)
         )
-    except Died:
+    except ProcessEnded:
         return False
     finally:
         folder.discard()
