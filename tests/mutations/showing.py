@@ -170,8 +170,8 @@ FAULTS = [
     Fault(
         "replicates have no noise",
         REPLICATES,
-        "_uniforms(release_id, (what, side), shape)",
-        "_uniforms(release_id, what, shape)",
+        "_uniforms(release_id, (stream, side), shape)",
+        "_uniforms(release_id, stream, shape)",
         "tests/replicates/test_replicates.py::test_fresh_noise_has_the_moments_of_discrete_laplace_noise",
     ),
     Fault(
