@@ -195,9 +195,9 @@ def _exact(table: Table, question: Question, selection: Selection) -> list[int] 
     """
     match question.statistic:
         case Count():
-            return [rows for rows, _ in single_query.matching(table, selection)]
+            return [rows for rows, _ in single_query.count_matching(table, selection)]
         case Proportion(of=conditions):
-            return list(chain.from_iterable(single_query.matching(table, selection, conditions)))
+            return list(chain.from_iterable(single_query.count_matching(table, selection, conditions)))
         case Sum(of=grid) | Mean(of=grid) | Variance(of=grid) as statistic:
             groups = single_query.sums(table, selection, grid, squares=isinstance(statistic, Variance))
             return [part for each in groups for part in _parts(statistic, *each)]

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from functools import reduce
 
 from dpengine.counting.encoding.bin_boundaries import family_of
-from dpengine.counting.encoding.coding import is_hour, reads
+from dpengine.counting.encoding.coding import can_read, is_hour
 from dpengine.counting.encoding.declared_texts import Family
 from dpengine.sources.mixed import OBJECTS, member_types
 from dpengine.sources.plan_template import header_doubt
@@ -32,8 +32,8 @@ def column_faults(fields: Sequence[Field], columns: Sequence[Column | Grid], uni
     needed: list[tuple[str, Column | Grid | None]] = [(column.table_column, column) for column in columns]
     if unit.id is not None:
         needed.append((unit.id, None))
-    lacking = [name for name in dict.fromkeys(name for name, _column in needed) if name not in types]
-    faults = [missing_columns(lacking, list(types))] if lacking else []
+    missing = [name for name in dict.fromkeys(name for name, _column in needed) if name not in types]
+    faults = [missing_columns(missing, list(types))] if missing else []
     for name, column in needed:
         if name not in types:
             continue
@@ -56,7 +56,7 @@ def column_faults(fields: Sequence[Field], columns: Sequence[Column | Grid], uni
     return faults
 
 
-def missing_columns(lacking: Sequence[str], names: list[str]) -> str:
+def missing_columns(missing: Sequence[str], names: list[str]) -> str:
     """Return the message for columns that a table with `names` lacks, with close matches for the first of them.
 
     >>> missing_columns(["Age"], ["age", "sex"])
@@ -64,44 +64,44 @@ def missing_columns(lacking: Sequence[str], names: list[str]) -> str:
     >>> missing_columns(["Age", "pay"], ["age", "sex"])
     "the table lacks 2 columns: 'Age' (did you mean 'age'?), 'pay'; it has 'age', 'sex'"
     """
-    several = len(lacking) > 1
+    several_missing = len(missing) > 1
     if header_doubt(names):  # the names may be a person's row, which no message may quote
-        if several:
+        if several_missing:
             return _(
                 "the table lacks {n} columns: {columns}; its first line looks like data: add a line with the names",
-                n=number(len(lacking)),
-                columns=some_of(map(repr, lacking)),
+                n=number(len(missing)),
+                columns=some_of(map(repr, missing)),
             )
         return _(
             "the table has no column {name}, and its first line looks like data: add a line with the names",
-            name=repr(lacking[0]),
+            name=repr(missing[0]),
         )
-    known = some_of(map(repr, names), MAX_KNOWN)
-    if several:
-        first = [_with_meant(name, names) for name in lacking[:MAX_LISTED]]
-        columns = some_of([*first, *lacking[MAX_LISTED:]])
-        return _("the table lacks {n} columns: {columns}; it has {names}", n=number(len(lacking)), columns=columns,
-                 names=known)  # fmt: skip
-    if not (meant := _meant(lacking[0], names)):
-        return _("the table has no column {name}; it has {names}", name=repr(lacking[0]), names=known)
+    names_in_words = some_of(map(repr, names), MAX_KNOWN)
+    if several_missing:
+        first_missing = [_name_with_matches(name, names) for name in missing[:MAX_LISTED]]
+        columns = some_of([*first_missing, *missing[MAX_LISTED:]])
+        return _("the table lacks {n} columns: {columns}; it has {names}", n=number(len(missing)), columns=columns,
+                 names=names_in_words)  # fmt: skip
+    if not (matches := _close_matches(missing[0], names)):
+        return _("the table has no column {name}; it has {names}", name=repr(missing[0]), names=names_in_words)
     return _(
         "the table has no column {name}; did you mean {meant}? it has {names}",
-        name=repr(lacking[0]),
-        meant=meant,
-        names=known,
+        name=repr(missing[0]),
+        meant=matches,
+        names=names_in_words,
     )
 
 
-def _with_meant(name: str, names: list[str]) -> str:
-    meant = _meant(name, names)
-    return _("{name} (did you mean {meant}?)", name=repr(name), meant=meant) if meant else repr(name)
+def _name_with_matches(name: str, names: list[str]) -> str:
+    matches = _close_matches(name, names)
+    return _("{name} (did you mean {meant}?)", name=repr(name), meant=matches) if matches else repr(name)
 
 
-def _meant(name: str, names: list[str]) -> str:
+def _close_matches(name: str, names: list[str]) -> str:
     """Return those of `names` that may be meant by `name`; nothing if none is like it."""
-    near = [other for other in names if other.strip().lower() == name.strip().lower()]
-    near = near or get_close_matches(name, names, n=3)
-    return reduce(lambda one, other: _("{one} or {other}", one=one, other=other), map(repr, near)) if near else ""
+    matches = [other for other in names if other.strip().lower() == name.strip().lower()]
+    matches = matches or get_close_matches(name, names, n=3)
+    return reduce(lambda one, other: _("{one} or {other}", one=one, other=other), map(repr, matches)) if matches else ""
 
 
 _OBJECTS = {  # how cells of a pandas frame are read, by their type, and what to make of them instead
@@ -134,7 +134,7 @@ def _objects_unread(column: Column | Grid, objects: str) -> str | None:
 
 def _unreadable(column: Column | Grid, family: Family) -> str | None:
     """Return why values of this family cannot be read as declared, or None if they can."""
-    if reads(column, family):
+    if can_read(column, family):
         return None
     values = {"date": _("dates"), "timestamp": _("times"), "boolean": _("yes and no")}.get(family, _("numbers"))
     if is_hour(column) and family == "date":

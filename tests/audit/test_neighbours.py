@@ -19,7 +19,7 @@ from dpengine.audit import exact_checks
 from dpengine.audit.bounds import least_epsilon
 from dpengine.audit.neighbours import MOVES, NEIGHBOURS
 from dpengine.audit.publications import empirical_bound, evidence
-from dpengine.counting.contribution_bounding import Kept, bounded_rows
+from dpengine.counting.contribution_bounding import RowLimit, bounded_rows
 from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Allocation, Choice, Measurement, Measurements
 from dpengine.measure.allocation import allocate
 from dpengine.measure.levels import allocate_levels
@@ -94,8 +94,8 @@ def levels_for_nothing(patch: MonkeyPatch) -> None:
 def person_twice(patch: MonkeyPatch) -> None:
     """Planted fault: every row of a person counts in a table of distinct persons."""
 
-    def unbounded(coded: str, columns: int, kept: Kept, key: bytes, dialect: Any, axes: Any = ()) -> str:
-        return bounded_rows(coded, columns, Kept(kept.rows), key, dialect)
+    def unbounded(coded: str, columns: int, kept: RowLimit, key: bytes, dialect: Any, axes: Any = ()) -> str:
+        return bounded_rows(coded, columns, RowLimit(kept.rows), key, dialect)
 
     for name, module in list(sys.modules.items()):
         if name.startswith("dpengine.counting") and getattr(module, "bounded_rows", None) is bounded_rows:

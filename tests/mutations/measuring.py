@@ -684,7 +684,7 @@ FAULTS = [
     Fault(
         "all rows of a person count where values are found",
         "dpengine/counting/universe_keys.py",
-        "        rows = bounded_rows(rows, 1, kept, key, dialect)\n",
+        "        rows = bounded_rows(rows, 1, limit, key, dialect)\n",
         "        rows = rows\n",
         "tests/counting/test_universe_keys.py::test_a_person_counts_with_at_most_k_rows_whatever_the_other_rows",
     ),

@@ -86,8 +86,8 @@ FAULTS = [
     Fault(
         "a person keeps a row too many",
         BOUNDING,
-        "AS c WHERE place <= {kept.rows}",
-        "AS c WHERE place <= {kept.rows} + 1",
+        "AS c WHERE place <= {limit.rows}",
+        "AS c WHERE place <= {limit.rows} + 1",
         OF_BOUNDING,
     ),
     Fault(
@@ -99,7 +99,11 @@ FAULTS = [
     ),
     Fault("a person counts twice in a cell", BOUNDING, "WHERE again = 1", "WHERE again >= 1", OF_DISTINCT),
     Fault(
-        "a person counts in a cell too many", BOUNDING, "turn <= {kept.cells}", "turn <= {kept.cells} + 1", OF_DISTINCT
+        "a person counts in a cell too many",
+        BOUNDING,
+        "turn <= {limit.cells}",
+        "turn <= {limit.cells} + 1",
+        OF_DISTINCT,
     ),
     Fault(
         "tables of several cells per person have the noise of one cell",
@@ -118,8 +122,8 @@ FAULTS = [
     Fault(
         "persons in one cell each count with all of their rows",
         BOUNDING,
-        "return Kept(each.bound)",
-        "return Kept(plan.unit.rows)",
+        "return RowLimit(counted.bound)",
+        "return RowLimit(plan.unit.rows)",
         OF_DISTINCT,
     ),
     Fault(
@@ -153,9 +157,9 @@ FAULTS = [
     Fault(
         "all rows of a person count where quantiles are chosen",
         "dpengine/counting/count.py",
-        "joints, kept_of(plan, tally), truncation_key, _share",
-        'joints, kept_of(plan.at("1").model_copy(update={"unit": plan.unit.model_copy(update={"rows": 99})}), tally)'
-        " if stepped else kept_of(plan, tally), truncation_key, _share",
+        "limit = row_limit_of(plan, tally)\n",
+        'everybody = plan.at("1").model_copy(update={"unit": plan.unit.model_copy(update={"rows": 99})})\n'
+        "        limit = row_limit_of(everybody if stepped else plan, tally)\n",
         "tests/measure/test_quantile_choice.py::test_a_person_keeps_as_many_rows_where_steps_are_counted_as_elsewhere",
     ),
     Fault(
@@ -168,8 +172,8 @@ FAULTS = [
     Fault(
         "a question keeps a row too many of a person",
         "dpengine/counting/single_query.py",
-        "Kept(unit.rows), selection.truncation_key",
-        "Kept(unit.rows + 1), selection.truncation_key",
+        "RowLimit(unit.rows), selection.truncation_key",
+        "RowLimit(unit.rows + 1), selection.truncation_key",
         MANY_ROWS,
     ),
     Fault(
@@ -204,8 +208,8 @@ FAULTS = [
     Fault(
         "a row without a group counts in the last one",
         "dpengine/counting/single_query.py",
-        "for k in range(0 if complete else len(of), where)]",
-        "for k in range(0 if complete else where, where)]",
+        "for k in range(0 if complete else len(outputs), first_condition)]",
+        "for k in range(0 if complete else first_condition, first_condition)]",
         "tests/test_ask.py::test_a_row_without_a_group_counts_in_none",
     ),
     # What is stored
@@ -838,8 +842,8 @@ FAULTS = [
     Fault(
         "persons in another engine count in all of their cells",
         "dpengine/counting/pushdown.py",
-        "kept, key, dialect, joints.places(kept.columns))",
-        "Kept(kept.rows, kept.cells and 10**6), key, dialect, joints.places(kept.columns))",
+        "limit, key, dialect, joints.places(limit.columns))",
+        "RowLimit(limit.rows, limit.cells and 10**6), key, dialect, joints.places(limit.columns))",
         "tests/counting/test_pushdown.py::test_the_same_cells_of_each_person_are_kept",
     ),
     Fault(
@@ -879,7 +883,7 @@ FAULTS = [
     ),
     Fault(
         "texts that look like earlier ones get the results of those",
-        "dpengine/counting/pieces/known_texts.py",
+        "dpengine/counting/pieces/text_cache.py",
         "            if texts.equals(earlier):\n",
         "            if len(texts) == len(earlier):\n",
         "tests/counting/test_pieces_of_parquet.py::test_texts_get_their_own_results_in_any_order",
@@ -928,30 +932,30 @@ FAULTS = [
     ),
     Fault(
         "a missing amount of few different texts is a value",
-        "dpengine/counting/pieces/known_texts.py",
-        "partial(_codes_of_few, known, column.missing_place)",
-        "partial(_codes_of_few, known, column.missing_code)",
+        "dpengine/counting/pieces/text_cache.py",
+        "partial(_codes_of_few, cache, column.missing_place)",
+        "partial(_codes_of_few, cache, column.missing_code)",
         "tests/counting/test_pieces_of_text.py::test_a_missing_amount_among_few_different_ones_counts_as_missing",
     ),
     Fault(
         "an amount written as nan is a value",
-        "dpengine/counting/pieces/known_texts.py",
+        "dpengine/counting/pieces/text_cache.py",
         "codes[nan > 0] = column.missing_place",
         "codes[nan > 0] = column.missing_code",
         "tests/counting/test_pieces_of_text.py::test_few_different_texts_are_counted_as_by_sql_however_they_are_written",
     ),
     Fault(
         "texts that are not written as declared count as the first value",
-        "dpengine/counting/pieces/known_texts.py",
-        "        codes[rest] = by_sql(texts.take(arrow.from_numpy(np.flatnonzero(rest))))\n",
-        "        codes[rest] = 0\n",
+        "dpengine/counting/pieces/text_cache.py",
+        "        codes[undecided] = by_sql(texts.take(arrow.from_numpy(np.flatnonzero(undecided))))\n",
+        "        codes[undecided] = 0\n",
         "tests/counting/test_pieces_of_text.py::test_few_different_texts_are_counted_as_by_sql_however_they_are_written",
     ),
     Fault(
         "a missing amount among numerals is a value",
         "dpengine/counting/pieces/text_file.py",
-        "known, lookup, column.missing_place)",
-        "known, lookup, column.missing_code)",
+        "cache, lookup, column.missing_place)",
+        "cache, lookup, column.missing_code)",
         "tests/counting/test_pieces_of_text.py::test_pieces_are_counted_and_digested_as_by_sql",
     ),
     Fault(
@@ -978,7 +982,7 @@ FAULTS = [
     Fault(
         "texts that are no plain numerals are counted as numbers",
         "dpengine/counting/pieces/text_file.py",
-        "        codes[cells.odd] = by_entry(known, cells.odd_texts, missing)\n",
+        "        codes[cells.odd] = by_entry(cache, cells.odd_texts, missing)\n",
         "        pass\n",
         "tests/counting/test_pieces_of_text.py::test_pieces_are_counted_and_digested_as_by_sql",
     ),

@@ -327,8 +327,8 @@ FAULTS = [
     Fault(
         "a marginal has the axes of its joint table",
         "dpengine/counting/joint_tables.py",
-        "summed.transpose([left.index(name) for name in marginal])",
-        "summed.reshape([summed.shape[left.index(name)] for name in marginal])",
+        "summed.transpose([kept_names.index(name) for name in marginal])",
+        "summed.reshape([summed.shape[pending.index(name)] for name in marginal])",
         "tests/counting/test_count.py",
     ),
     Fault(

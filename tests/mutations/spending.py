@@ -400,15 +400,15 @@ FAULTS = [
     Fault(
         "a person keeps a row too many where values are found",
         "dpengine/counting/scan.py",
-        "None if person is None else Kept(unit.rows)",
-        "None if person is None else Kept(unit.rows + 1)",
+        "None if person is None else RowLimit(unit.rows)",
+        "None if person is None else RowLimit(unit.rows + 1)",
         "tests/counting/test_universe_keys.py::test_a_person_counts_with_at_most_k_rows_whatever_the_other_rows",
     ),
     Fault(
         "a person keeps a row too many where values are found in another engine",
         "dpengine/counting/pushdown.py",
-        "None if person is None else Kept(unit.rows)",
-        "None if person is None else Kept(unit.rows + 1)",
+        "None if person is None else RowLimit(unit.rows)",
+        "None if person is None else RowLimit(unit.rows + 1)",
         "tests/counting/test_universe_keys.py::test_an_engine_keeps_the_same_rows_of_a_person",
     ),
     Fault(
@@ -785,8 +785,8 @@ FAULTS = [
     Fault(
         "distinct persons count with the rows of another tally",
         "dpengine/counting/count.py",
-        "counts = _rows(table).count(plan, joints, kept_of(plan, tally), truncation_key, _share",
-        "counts = _rows(table).count(plan, joints, kept_of(plan, 0), truncation_key, _share",
+        "limit = row_limit_of(plan, tally)\n",
+        "limit = row_limit_of(plan, 0)\n",
         "tests/counting/test_distinct.py::test_no_person_moves_tables_of_rows_and_persons_together_by_more_than_epsilon",
     ),
     Fault(
