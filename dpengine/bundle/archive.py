@@ -110,8 +110,8 @@ class Archive(Collection[str]):
         if faults:
             raise ReleaseError(faults[:100])
 
-    def pieces(self, name: str, most: int) -> Iterator[bytes]:
-        """Unpack a file of at most `most` bytes, a piece at a time.
+    def pieces(self, name: str, max_bytes: int) -> Iterator[bytes]:
+        """Unpack a file of at most `max_bytes` bytes, a piece at a time.
 
         Raises KeyError if there is no file of this name, `ReleaseError` if it is damaged or larger.
         """
@@ -119,19 +119,19 @@ class Archive(Collection[str]):
         checksum = size = 0
         for piece in self._unpacked(entry):
             size += len(piece)
-            if size > most:
+            if size > max_bytes:
                 raise ReleaseError(
                     _("{file} is larger than a file of this plan can be, which is {most} bytes", file=name,
-                      most=number(most))
+                      most=number(max_bytes))
                 )  # fmt: skip
             checksum = zlib.crc32(piece, checksum)
             yield piece
         if (checksum, size) != (entry.CRC, entry.file_size):
             raise _damaged(name)
 
-    def read(self, name: str, most: int) -> bytes:
+    def read(self, name: str, max_bytes: int) -> bytes:
         """Return the whole content of a small file; raises like `pieces`."""
-        return b"".join(self.pieces(name, most))
+        return b"".join(self.pieces(name, max_bytes))
 
     def is_as_written(self) -> bool:
         """Say whether every byte outside of the files' content is as `add` writes it."""

@@ -8,12 +8,12 @@ from dpengine.isolation.run import Limits, ProcessEnded, run
 from dpengine.isolation.scratch import ScratchFolder
 from dpengine.translation.catalogue import _
 
-__all__ = ["examine_apart"]
+__all__ = ["examine_isolated"]
 
 _LIMITS = Limits(memory=1 << 30, seconds=10, disk=0)
 
 
-def examine_apart(bundle: bytes) -> Verified:
+def examine_isolated(bundle: bytes) -> Verified:
     """Run `verify.examine` in another process with 1 GB of memory and 10 s of processor time.
 
     Raises `ReleaseError` with every fault found, or if that is not enough.
@@ -22,7 +22,7 @@ def examine_apart(bundle: bytes) -> Verified:
     try:
         file = folder.path / "release.zip"
         file.write_bytes(bundle)
-        return Verified(*run("dpengine.bundle.verify:examine", {"source": str(file), "apart": True}, _LIMITS))
+        return Verified(*run("dpengine.bundle.verify:examine", {"source": str(file), "isolated": True}, _LIMITS))
     except ProcessEnded:
         raise ReleaseError(
             _(

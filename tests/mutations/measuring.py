@@ -897,8 +897,8 @@ FAULTS = [
     Fault(
         "verify takes a standard deviation below 0",
         "dpengine/bundle/checks/amount_check.py",
-        'least = 0.0 if each.kind == "standard_deviation" else -most',
-        "least = -most",
+        'lowest = 0.0 if each.kind == "standard_deviation" else -highest',
+        "lowest = -highest",
         "tests/estimate/test_associations.py::test_a_bundle_with_them_verifies_and_a_changed_one_does_not",
     ),
     Fault(

@@ -54,27 +54,27 @@ def is_choice(entry: MeasurementEntry, plan: Plan) -> bool:
 def wrong_purpose(entry: MeasurementEntry, plan: Plan) -> list[str]:
     """Return what is wrong with a measurement of an adaptive plan that has a purpose, and is no search for cells."""
     purpose, rows = entry.purpose or "", plan.unit.rows
-    chosen = next((how for known, how in _CHOICES.items() if re.fullmatch(known, purpose)), None)
+    mechanism = next((name for pattern, name in _CHOICES.items() if re.fullmatch(pattern, purpose)), None)
     if entry.merged_to is not None or entry.cells_per_person is not None:
         return [": a measurement for this purpose is not merged, or of persons"]
     if purpose in (BOXES, BOXES_ASKED):
         fits = entry.sensitivity == rows and entry.mechanism == DISCRETE_LAPLACE
         columns, asked = [plan.column(name) for name in entry.columns], purpose == BOXES_ASKED
         least, most = fewest_boxes(columns) + asked, most_boxes(columns) + most_answers(columns) * asked
-        drawn = least <= entry.cells <= most
+        size_fits = least <= entry.cells <= most
     elif purpose == AUDIT:
         fits = entry.sensitivity % (GRAIN * rows) == 0 and entry.mechanism == DISCRETE_LAPLACE
-        drawn = entry.cells in AUDIT_EDGES and not entry.columns
-    elif chosen is None:
+        size_fits = entry.cells in AUDIT_EDGES and not entry.columns
+    elif mechanism is None:
         return [": no version states this purpose"]
     else:
-        one = purpose.startswith("up to")  # a score of a pair; else a sum of such scores
-        fits = entry.mechanism == chosen and entry.sensitivity % (GRAIN * rows) == 0
-        fits &= not one or entry.sensitivity == GRAIN * rows
-        drawn = entry.cells == 0 and not entry.columns
+        is_score = purpose.startswith("up to")  # a score of a pair; else a sum of such scores
+        fits = entry.mechanism == mechanism and entry.sensitivity % (GRAIN * rows) == 0
+        fits &= not is_score or entry.sensitivity == GRAIN * rows
+        size_fits = entry.cells == 0 and not entry.columns
     return [
         *([] if fits else [": mechanism or sensitivity does not fit this purpose"]),
-        *([] if drawn else [": more or fewer numbers were drawn than for this purpose, or of other columns"]),
+        *([] if size_fits else [": more or fewer numbers were drawn than for this purpose, or of other columns"]),
     ]
 
 

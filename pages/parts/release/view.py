@@ -13,7 +13,7 @@ from dpengine import LedgerError, replicates
 from dpengine.accounting.composition import posterior
 from dpengine.bundle.guide import model_errors
 from dpengine.bundle.promises import file_names
-from dpengine.bundle.workbook import fitting, workbook
+from dpengine.bundle.workbook import tables_that_fit, workbook
 from dpengine.exact import exactly
 from dpengine.release import Release
 from dpengine.results.published_columns import measures
@@ -91,7 +91,7 @@ def _offer_downloads(release: Release) -> None:
     """Offer the whole bundle, and then each of its files, or the replicates, by itself."""
     with st.container(border=True):
         _offer_bundle(release)
-        files, workbooks = file_names(release.plan), [WORKBOOK] if fitting(release.plan) != [()] else []
+        files, workbooks = file_names(release.plan), [WORKBOOK] if tables_that_fit(release.plan) != [()] else []
         names = ["report.html", *workbooks, *(each for each in files if each != "report.html"), REPLICATES]
         name = st.selectbox(
             _("Or a single file"), names, key="single-file",

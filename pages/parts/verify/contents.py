@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpengine.array_types import Columns
 from dpengine.bundle.promises import purpose_in_words
-from dpengine.bundle.workbook import fitting, number_headings, workbook
+from dpengine.bundle.workbook import number_headings, tables_that_fit, workbook
 from dpengine.charts.drawable import TablesOfFile
 from dpengine.export import Published, of_verified
 from dpengine.results.published_columns import NUMBERS, measures, published_name
@@ -133,7 +133,7 @@ def _columns_of_amounts(release: Published, table: Columns) -> dict[str, Any]:
 
 def _offer_workbook(release: Published) -> None:
     """Offer all tables as a workbook, in the reader's language."""
-    if fitting(release.plan) == [()]:
+    if tables_that_fit(release.plan) == [()]:
         return
     release_id = release.manifest["release_id"]
     name = f"tables-{release_id[:8]}.xlsx"
