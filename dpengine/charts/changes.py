@@ -65,7 +65,7 @@ class ChangeCells(Cells):
         return f"+,.{self.digits}f"
 
     @property
-    def reach(self) -> tuple[float, float]:
+    def axis_range(self) -> tuple[float, float]:
         """The ends of an axis: it holds 0, all changes, and the intervals of those beyond the noise, if any."""
         chosen = np.ones_like(self.noisy) if self.noisy.all() else ~self.noisy
         low = min(0.0, float(self.value.min()), float(self.low[chosen].min()))

@@ -120,7 +120,7 @@ def _round_step(least: float) -> float:
 
 def _value_axis(parts: Sequence[Cells], dark: bool, *, bars: bool, across: int) -> dict[str, Any]:
     """Return the axis of the values, the same for all charts of a row with `across` charts."""
-    low, high = zip(*(cells.reach for cells in parts), strict=True)
+    low, high = zip(*(cells.axis_range for cells in parts), strict=True)
     of_pair = parts[0].of_pair
     return {
         "range": [min(low), max(high)],

@@ -275,12 +275,12 @@ def _check_closed_form(strategy: Strategy) -> None:
 
 
 def half_width_curves(
-    plan: Plan, tables: Sequence[Columns], epsilons: Sequence[float], known: Mapping[str, Sequence[float]] | None
+    plan: Plan, tables: Sequence[Columns], epsilons: Sequence[float], earlier: Mapping[str, Sequence[float]] | None
 ) -> dict[str, list[float]]:
     """Predict 95 % half-widths of a cell of each of `tables`, and of the total, over ε.
 
     Returns lists of equal length: `ε`, increasing, with the plan's own among `epsilons`, and one for each table, by
-    name. `known` is the result for the plan at another ε, which is reused.
+    name. `earlier` is the result for the plan at another ε, which is reused.
     """
     strategy = decide(plan)
 
@@ -291,7 +291,7 @@ def half_width_curves(
         predicted = predict(plan.at(epsilon)).set_index("table")["half_width_95"]
         return [float(predicted[name_of(table)]) for table in (*tables, ())]
 
-    return _curves(plan, [name_of(table) for table in (*tables, ())], epsilons, known, widths)
+    return _curves(plan, [name_of(table) for table in (*tables, ())], epsilons, earlier, widths)
 
 
 def measure_curves(
@@ -299,33 +299,35 @@ def measure_curves(
     tables: Sequence[Columns],
     name: str,
     epsilons: Sequence[float],
-    known: Mapping[str, Sequence[float]] | None,
+    earlier: Mapping[str, Sequence[float]] | None,
 ) -> dict[str, list[float]]:
     """Predict half-widths, like `half_width_curves`, of a mean, sum or quantile in `tables` with its column, `name`."""
     strategy = decide(plan)
 
     def widths(epsilon: object) -> list[float]:
-        at = strategy.at(epsilon)
-        return [measure_half_widths(at, table)[name] for table in tables]
+        strategy_at = strategy.at(epsilon)
+        return [measure_half_widths(strategy_at, table)[name] for table in tables]
 
-    return _curves(plan, [name_of(table) for table in tables], epsilons, known, widths)
+    return _curves(plan, [name_of(table) for table in tables], epsilons, earlier, widths)
 
 
 def _curves(
     plan: Plan,
     names: Sequence[str],
     epsilons: Sequence[float],
-    known: Mapping[str, Sequence[float]] | None,
+    earlier: Mapping[str, Sequence[float]] | None,
     widths: Callable[[object], list[float]],
 ) -> dict[str, list[float]]:
-    here = float(plan.epsilon)
+    own = float(plan.epsilon)
     by_epsilon: dict[float, list[float]] = {}
-    if known is not None:
-        by_epsilon = dict(zip(known["ε"], map(list, zip(*(known[name] for name in names), strict=True)), strict=True))
-        by_epsilon.pop(here, None)
-    for epsilon in {*epsilons, here} - by_epsilon.keys():
+    if earlier is not None:
+        by_epsilon = dict(
+            zip(earlier["ε"], map(list, zip(*(earlier[name] for name in names), strict=True)), strict=True)
+        )
+        by_epsilon.pop(own, None)
+    for epsilon in {*epsilons, own} - by_epsilon.keys():
         # The plan's own ε stays exact: as a float it may be another number.
-        by_epsilon[epsilon] = widths(plan.epsilon if epsilon == here else str(epsilon))
-    shown = sorted({*epsilons, here})
-    columns = zip(*(by_epsilon[epsilon] for epsilon in shown), strict=True)
-    return {"ε": shown} | dict(zip(names, map(list, columns), strict=True))
+        by_epsilon[epsilon] = widths(plan.epsilon if epsilon == own else str(epsilon))
+    ordered = sorted({*epsilons, own})
+    columns = zip(*(by_epsilon[epsilon] for epsilon in ordered), strict=True)
+    return {"ε": ordered} | dict(zip(names, map(list, columns), strict=True))

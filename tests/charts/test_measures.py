@@ -106,7 +106,7 @@ def test_pairs_of_amounts_are_dots_with_their_intervals_and_a_line_at_0(pairs: R
     cells = CellsOfTable(pairs, TABLE, TABLE, {}, measure)
     cells.noisy, cells.low, cells.high = (np.full(cells.low.shape, each) for each in (True, -1.0, 2.0))
     cells.low[0, 0], cells.high[0, 0] = -1000.0, 1000.0
-    assert np.allclose(cells.reach, (-1.12, 2.12)), "one of which nothing is known does not hide the others"
+    assert np.allclose(cells.axis_range, (-1.12, 2.12)), "one of which nothing is known does not hide the others"
     assert figure.layout.xaxis.zeroline
     assert forms(pairs.plan, ("region",), measure) == ("dots", "ranked"), "no map, which would hide the intervals"
     heading = measure.heading(pairs.plan)

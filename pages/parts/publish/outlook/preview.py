@@ -151,7 +151,7 @@ def _show_adaptive(plan: Plan, *, own: bool) -> None:
 def _curve(plan: Plan, measure: Measure | None) -> dict[str, list[float]]:
     """Return the numbers of the error curve; if only ε changed, only the point at this ε is computed."""
     shape = trial.question_of(plan.at(1)), measure
-    numbers = error_curve.error_curve_numbers(plan, measure, known=visit().recall("curve-before", shape))
+    numbers = error_curve.error_curve_numbers(plan, measure, earlier=visit().recall("curve-before", shape))
     visit().keep("curve-before", shape, numbers)
     return numbers
 
