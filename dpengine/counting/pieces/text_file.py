@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from dpengine import arrow
-from dpengine.counting.encoding.coding import completes
+from dpengine.counting.encoding.coding import is_complete
 from dpengine.counting.encoding.numpy_lookup import BatchCoding, Codes, of_numerals
 from dpengine.counting.fingerprint import (
     HashedColumn,
@@ -172,7 +172,7 @@ def _coding(table: LocalTable, place: int, column: Column, kind: str, encode: En
     if kind == "numerals" and (lookup := of_numerals(column)) is not None:
         cache, _by_sql = code_cache(table, place, column, encode)
         codes = partial(_codes_of_numerals, cache, lookup, column.missing_place)
-        return BatchCoding({}, ("",), codes, completes(column))
+        return BatchCoding({}, ("",), codes, is_complete(column))
     return None
 
 
