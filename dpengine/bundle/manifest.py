@@ -82,10 +82,11 @@ def measurements(measured: Measurements, plan: Plan) -> list[dict[str, Any]]:
     if audit := measured.audit:
         allocation = Allocation((), audit.epsilon, audit.sensitivity)
         entries.append(_marginal(allocation, audit.sums.size) | {"purpose": AUDIT})
-    for each in measured.quantiles:
-        allocation = Allocation((*each.share.columns, each.share.amount), each.share.epsilon, each.share.sensitivity)
+    for quantiles in measured.quantiles:
+        share = quantiles.share
+        allocation = Allocation((*share.columns, share.amount), share.epsilon, share.sensitivity)
         chosen = {"mechanism": PERMUTE_AND_FLIP, "purpose": QUANTILES}
-        entries.append(_marginal(allocation, each.places.size) | chosen)
+        entries.append(_marginal(allocation, quantiles.places.size) | chosen)
     for boxes in measured.trees:
         allocation = Allocation(boxes.columns, boxes.epsilon, boxes.sensitivity)
         answers = 0 if boxes.unevenness is None else boxes.unevenness.values.size

@@ -24,8 +24,8 @@ __all__ = ["counts_by_place", "keys_query", "universe_of"]
 
 def universe_of(column: Category) -> Universe:
     """Return the universe among whose keys the values of a column are found."""
-    assert column.is_one_of is not None, "a column whose values are to be found"
-    return column.is_one_of
+    assert column.among is not None, "a column whose values are to be found"
+    return column.among
 
 
 def keys_query(column: Category, coded: str, limit: RowLimit | None, key: bytes, dialect: Dialect) -> str:

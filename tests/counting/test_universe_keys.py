@@ -43,8 +43,8 @@ TYPED = [
 
 def plan_and_universe(rule: dict[str, Any], **more: Any) -> tuple[Plan, Universe]:
     column = Category(name="x", values="found", among=rule, missing_as=["?", "12"])
-    assert column.is_one_of is not None
-    return Plan(dataset="d", epsilon=1, columns=[column], tables=[["x"]], **more), column.is_one_of
+    assert column.among is not None
+    return Plan(dataset="d", epsilon=1, columns=[column], tables=[["x"]], **more), column.among
 
 
 def keys_in(table: Any, plan: Plan, universe: Universe) -> dict[str, int]:
