@@ -60,14 +60,14 @@ def ask(
     if not isinstance(table, Table):
         with open_table(table) as opened:
             return ask(opened, question, ledger, other_people=other_people, progress=progress)
-    book = ledger if ledger is not None else Ledger.in_memory()
+    charged = ledger if ledger is not None else Ledger.in_memory()
     single_query.check(table, _columns(question), question.unit)
-    fingerprint = book.fingerprint(count.digest(table))
+    fingerprint = charged.fingerprint(count.digest(table))
 
     def prepare() -> list[int] | Ints:
         blank = conclude(question, [0] * (question.groups * question.numbers))
         check_reopens(blank, blank.to_bytes(), reopen)
-        truncation_key = book.derive_key("truncation", fingerprint, question.key.encode())
+        truncation_key = charged.derive_key("truncation", fingerprint, question.key.encode())
         exact = _exact(table, question, Selection(question.where, question.unit, truncation_key, question.by))
         count.check_unchanged(table)
         return exact
@@ -82,7 +82,7 @@ def ask(
         Kind.ANSWER, question.dataset, fingerprint, question.key, question.epsilon, question.description, summary,
         _sketch(table, question), other_people,
     )  # fmt: skip
-    return book.charge_once(charge, prepare, draw, reopen, report=progress)
+    return charged.charge_once(charge, prepare, draw, reopen, report=progress)
 
 
 def rows_kept_questions(dataset: str, person: str, bounds: Sequence[int], epsilon: object) -> list[Question]:

@@ -130,11 +130,11 @@ def run_mechanism(
     if not isinstance(table, Table):
         with open_table(table) as opened:
             return run_mechanism(mechanism, opened, plan, ledger, other_people=other_people)
-    book = ledger if ledger is not None else Ledger.in_memory()
+    charged = ledger if ledger is not None else Ledger.in_memory()
     _check(mechanism, plan)
     count.check(table, plan)
     plan_id = _identity(mechanism.name, plan.key)
-    fingerprint = book.fingerprint(digest_for(table, plan_id, book))
+    fingerprint = charged.fingerprint(digest_for(table, plan_id, charged))
 
     def concluded(value: Any) -> MechanismResult:
         created = datetime.now(UTC).isoformat(timespec="seconds")
@@ -144,7 +144,7 @@ def run_mechanism(
     def prepare() -> list[Ints]:
         blank = concluded(None)
         check_reopens(blank, blank.to_bytes(), reopen)
-        key = book.derive_key("truncation", fingerprint, plan_id.encode())
+        key = charged.derive_key("truncation", fingerprint, plan_id.encode())
         exact = count.count(table, plan, plan.marginals, truncation_key=key)
         count.check_unchanged(table)
         return exact
@@ -163,7 +163,7 @@ def run_mechanism(
         Kind.MECHANISM, plan.dataset, fingerprint, plan_id, plan.epsilon, plan.title, f"mechanism {mechanism.name}",
         other_people=other_people,
     )  # fmt: skip
-    return book.charge_once(charge, prepare, draw, reopen, sketch)
+    return charged.charge_once(charge, prepare, draw, reopen, sketch)
 
 
 def reopen(payload: bytes) -> MechanismResult:

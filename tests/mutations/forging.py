@@ -300,7 +300,7 @@ FAULTS = [
     Fault(
         "which rows of a person count in a mechanism is the same for all data",
         MECHANISM,
-        'book.derive_key("truncation", fingerprint, plan_id.encode())',
+        'charged.derive_key("truncation", fingerprint, plan_id.encode())',
         'b"any"',
         CHOSEN,
     ),
@@ -322,14 +322,14 @@ FAULTS = [
     Fault(
         "a release id may be used for two releases",
         "dpengine/accounting/ledger.py",
-        "if book.named(outcome.release_id) is not None:",
+        "if snapshot.named(outcome.release_id) is not None:",
         "if False:",
         "tests/accounting/test_ledger.py::test_a_release_id_is_used_once",
     ),
     Fault(
         "a release that the budget refuses is counted first",
         "dpengine/accounting/ledger.py",
-        "                _refuse(book, charge, [])\n",
+        "                _refuse(snapshot, charge, [])\n",
         "",
         "tests/accounting/test_ledger.py::test_nothing_is_drawn_when_the_cap_refuses",
     ),
@@ -343,7 +343,7 @@ FAULTS = [
     Fault(
         "which rows of a person count in an answer is the same for all data",
         "dpengine/ask.py",
-        'book.derive_key("truncation", fingerprint, question.key.encode())',
+        'charged.derive_key("truncation", fingerprint, question.key.encode())',
         'b"any"',
         "tests/test_ask.py",
     ),
@@ -357,7 +357,7 @@ FAULTS = [
     Fault(
         "noise is drawn before the budget of near copies is looked at",
         "dpengine/accounting/ledger.py",
-        "                _refuse(book, charge, alike)\n                if report",
+        "                _refuse(snapshot, charge, alike)\n                if report",
         "                if report",
         "tests/test_near_copies.py::test_no_noise_is_drawn_for_a_near_copy_that_the_budget_refuses",
     ),

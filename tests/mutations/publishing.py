@@ -11,7 +11,7 @@ TALLIES = "dpengine/spec/tallies.py"
 BOUNDING = "dpengine/counting/contribution_bounding.py"
 LEDGER = "dpengine/accounting/ledger.py"
 LEDGER_ACCESS = "dpengine/accounting/ledger_access.py"
-BOOK = "dpengine/accounting/book.py"
+SNAPSHOT = "dpengine/accounting/snapshot.py"
 CHAIN = "dpengine/accounting/hash_chain.py"
 WITNESS = "dpengine/accounting/witness.py"
 UPKEEP = "dpengine/accounting/upkeep.py"
@@ -491,7 +491,7 @@ FAULTS = [
     # Ledger
     Fault(
         "a cap binds each charge alone",
-        BOOK,
+        SNAPSHOT,
         "spent + epsilon <= cap",
         "epsilon <= cap",
         OF_LEDGER + "::test_a_refusal_says_what_was_asked_spent_and_left_and_the_ways_out",
@@ -514,7 +514,7 @@ FAULTS = [
     Fault(
         "the cap is not looked at when a charge is recorded",
         LEDGER,
-        "            approval = _refuse(book, charge, alike)\n",
+        "            approval = _refuse(snapshot, charge, alike)\n",
         "            approval = None\n",
         OF_LEDGER + "::test_threads_that_share_a_ledger_are_granted_exactly_what_the_cap_allows",
     ),
@@ -535,8 +535,8 @@ FAULTS = [
     Fault(
         "an approval is for any plan of its dataset",
         RECORDS,
-        "wanted = charge.plan_sha256, same_name(charge.dataset),",
-        "wanted = next(iter(book.requests)).plan_sha256, same_name(charge.dataset),",
+        "terms = charge.plan_sha256, same_name(charge.dataset),",
+        "terms = next(iter(snapshot.requests)).plan_sha256, same_name(charge.dataset),",
         OF_RECORDS + "::test_an_approval_is_for_exactly_its_plan",
     ),
     Fault(
@@ -555,14 +555,14 @@ FAULTS = [
     ),
     Fault(
         "the same data under another name has a budget of its own",
-        BOOK,
+        SNAPSHOT,
         " or row.fingerprint in prints",
         "",
         OF_LEDGER + "::test_the_same_data_under_another_name_shares_the_budget",
     ),
     Fault(
         "a capital letter opens a second budget",
-        BOOK,
+        SNAPSHOT,
         "same_name(row.dataset) in spellings",
         "row.dataset == dataset",
         OF_LEDGER + "::test_spellings_of_a_name_are_one_dataset",
@@ -640,7 +640,7 @@ FAULTS = [
     Fault(
         "near copies are looked for before a charge, and no longer when it is recorded",
         LEDGER,
-        "alike = recognition.resembling(connection, book, self._key, *data, charge.sketch)\n            approval",
+        "alike = recognition.resembling(connection, snapshot, self._key, *data, charge.sketch)\n            approval",
         "alike: list[Resemblance] = []\n            approval",
         "tests/accounting/test_ledger_faults.py::test_one_of_two_processes_with_near_copies_gets_the_last_unit",
     ),
@@ -776,7 +776,7 @@ FAULTS = [
     Fault(
         "the signing key is made after noise was drawn",
         "dpengine/release.py",
-        "        signer = keep_signing_key(book)\n",
+        "        signer = keep_signing_key(ledger)\n",
         "",
         "tests/test_signed_release.py::test_without_a_key_nothing_is_drawn",
     ),
