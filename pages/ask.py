@@ -13,7 +13,7 @@ from dpengine.exact import exactly
 from dpengine.results.answer import Answer, expect, reopen
 from dpengine.sources.table import Table
 from dpengine.spec.query import Mean, Quantile, Question, Sum, Variance
-from dpengine.spec.wording import sure
+from dpengine.spec.wording import certainty
 from dpengine.translation.catalogue import _, day, mark
 from pages.parts.ask import form
 from pages.parts.ask.history import show_history
@@ -177,7 +177,7 @@ def _say_what_is_there(entry: Entry | None) -> None:
 
 def _show_expected(question: Question) -> None:
     """Show the question in words, its sensitivity, its expected error, and what the answer tells of a person."""
-    belief = sure(posterior(0.5, question.epsilon))
+    belief = certainty(posterior(0.5, question.epsilon))
     bounded = isinstance(question.statistic, Sum | Mean | Variance | Quantile)
     with st.container(border=True):
         st.markdown(_("#### The {question}", question=plain(question.in_words)))

@@ -18,7 +18,7 @@ from dpengine.exact import exactly
 from dpengine.measure.strategy import decide
 from dpengine.results.published_columns import measures
 from dpengine.results.spans import decimals_of
-from dpengine.spec.counted_wording import counted_how
+from dpengine.spec.counted_wording import counting_in_words
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import headings_of, name_of, people
 from dpengine.translation.catalogue import day, number
@@ -102,7 +102,7 @@ def _rows(plan: Plan, expected: pd.DataFrame) -> list[dict[str, Any]]:
         widths = (found[column] for column in _measures(plan, expected))
         rows.append({
             "name": heading(table),
-            "how": counted_how(plan, table),
+            "how": counting_in_words(plan, table),
             "cells": number(int(found["cells"])),
             "typical": people(found["mean_abs_error"]),
             "within": people(found["half_width_95"]),

@@ -28,10 +28,10 @@ from dpengine.charts.style import join_names, shorten
 from dpengine.marginals.measurement import QUANTILES, SEARCH
 from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result
-from dpengine.spec.counted_wording import counted_how, counted_noun, rows_counted
+from dpengine.spec.counted_wording import counted_noun, counting_in_words, rows_counted
 from dpengine.spec.domain import Amount, Category, Date, Number, Time, zones_of
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import KINDS, capitalised, heading_of, people, percent, shown_labels, sure
+from dpengine.spec.wording import KINDS, capitalised, certainty, heading_of, people, percent, shown_labels
 from dpengine.translation.catalogue import _, day, language, localised, mark, number, plural, speaking
 from dpengine.version import VERSION
 
@@ -193,7 +193,8 @@ def promise(plan: Plan) -> dict[str, Any]:
         "large_epsilon": plan.epsilon > LARGE_EPSILON,
         # Changing a person's answer is removing one person and adding one: likelihoods differ by at most e^2ε.
         "odds": [
-            (percent(prior), *(sure(posterior(prior, times * plan.epsilon)) for times in (1, 2))) for prior in PRIORS
+            (percent(prior), *(certainty(posterior(prior, times * plan.epsilon)) for times in (1, 2)))
+            for prior in PRIORS
         ],
     }
 
@@ -232,7 +233,7 @@ def _how_made(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 def _named(plan: Plan, columns: Sequence[str]) -> str:
     """Name a table for the list of files, and say how it counts people if a person may have several rows."""
-    how = counted_how(plan, tuple(columns))
+    how = counting_in_words(plan, tuple(columns))
     return " × ".join(columns) + (f" ({how})" if how else "")
 
 

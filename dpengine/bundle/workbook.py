@@ -34,16 +34,8 @@ if TYPE_CHECKING:
     from xlsxwriter.worksheet import Worksheet
 
 __all__ = [
-    "MAX_CELLS",
-    "NUMBER_WIDTH",
-    "finish",
-    "new_workbook",
-    "notes_on_release",
-    "number_headings",
-    "tables_that_fit",
-    "workbook",
-    "write_labels",
-    "write_notes",
+    "MAX_CELLS", "NUMBER_WIDTH", "finish", "new_workbook", "notes_on_release", "number_headings", "tables_that_fit",
+    "workbook", "write_labels", "write_notes",
 ]  # fmt: skip
 
 MAX_CELLS = 50_000  # of all tables in a workbook: it takes about 4 s to write

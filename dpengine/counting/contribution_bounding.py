@@ -137,7 +137,7 @@ def _numbered(
 def is_one_of(code: str, codes: Sequence[int]) -> str:
     """Write the condition that a code is one of `codes`, in increasing order; each run of numbers is one comparison.
 
-    >>> among("k0", [1, 2, 3, 7])
+    >>> is_one_of("k0", [1, 2, 3, 7])
     '(k0 BETWEEN 1 AND 3 OR k0 BETWEEN 7 AND 7)'
     """
     runs = np.split(np.array(codes), np.flatnonzero(np.diff(codes) > 1) + 1)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KINDS", "NEEDED", "About", "Declared", "Language", "Line", "Name", "Nouns", "NumberFormat", "Text", "Texts",
-    "Whole", "alike", "as_kind", "at_most", "changed", "readable_faults",
+    "Whole", "as_kind", "at_most", "changed", "close_match", "readable_faults",
 ]  # fmt: skip
 
 Value = TypeVar("Value", bound="Declared")
@@ -218,7 +218,7 @@ def _kind_needed(given: str, kinds: Sequence[str]) -> str:
     """Describe a kind that is none of those known; other programs have other names for them."""
     plain = re.sub(r"[\W_]", "", given).lower()
     named = plain if plain in kinds else _KINDS_ELSEWHERE.get(plain)
-    meant = named if named in kinds else alike(plain, kinds)
+    meant = named if named in kinds else close_match(plain, kinds)
     if meant:
         return _("kind must be one of {kinds}; did you mean {meant!r}?", kinds=", ".join(kinds), meant=meant)
     return _("kind must be one of {kinds}", kinds=", ".join(kinds))
@@ -228,18 +228,18 @@ def _unknown_key(key: str, known: Sequence[str]) -> str:
     """Describe a key that is none of those `known`; without these, any key of a plan may be meant."""
     if key.lower() == "median":
         return _("this key is not known here; a median is written {example}", example="quantiles: {income: [0.5]}")
-    if meant := alike(key, known or _keys(Declared, None)):
+    if meant := close_match(key, known or _keys(Declared, None)):
         return _("this key is not known here; did you mean {meant!r}?", meant=meant)
     if known:
         return _("this key is not known here; there are {listed}", listed=", ".join(known))
     return _("this key is not known here; check its spelling")
 
 
-def alike(name: str, names: Collection[str]) -> str | None:
+def close_match(name: str, names: Collection[str]) -> str | None:
     """Return the one of some names that was most likely meant, if it is another one; no long search is made.
 
-    >>> alike("epsylon", ["epsilon", "dataset"]), alike("epsilon", ["epsilon"]), alike("x", ["epsilon"])
-    ('epsilon', None, None)
+    >>> close_match("epsylon", ["epsilon", "dataset"]), close_match("epsilon", ["epsilon"])
+    ('epsilon', None)
     """
     if len(name) > MAX_TYPED or len(names) > MAX_ALIKE:
         return None

@@ -14,15 +14,8 @@ from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _, number
 
 __all__ = [
-    "MAX_COLUMN_CELLS",
-    "MAX_FOUND",
-    "MAX_JOINT_CELLS",
-    "MAX_TABLES",
-    "MAX_TABLE_CELLS",
-    "MAX_TABLE_COLUMNS",
-    "check_column_size",
-    "check_columns",
-    "check_declared",
+    "MAX_COLUMN_CELLS", "MAX_FOUND", "MAX_JOINT_CELLS", "MAX_TABLES", "MAX_TABLE_CELLS", "MAX_TABLE_COLUMNS",
+    "check_column_size", "check_columns", "check_declared",
 ]  # fmt: skip
 
 MAX_COLUMNS = 5_000
@@ -50,7 +43,7 @@ def check_columns(columns: Any) -> Any:
                 most=number(MAX_COLUMNS),
             )
         )
-    check_declared(map(_announced, columns))
+    check_declared(map(_stated_cells, columns))
     return columns
 
 
@@ -79,7 +72,7 @@ def check_declared(sizes: Iterable[int]) -> None:
         )
 
 
-def _announced(column: Any) -> int:
+def _stated_cells(column: Any) -> int:
     """Return how many cells an unread column announces; 0 if only reading can tell."""
     if not isinstance(column, dict):
         return 0

@@ -19,8 +19,8 @@ from dpengine.spec.time_column import TIMES, WEEKDAYS
 from dpengine.translation.catalogue import ENGLISH, _, language, localised, mark, number
 
 __all__ = [
-    "KINDS", "capitalised", "factor", "heading_of", "headings_of", "label_words", "name_of", "people", "percent",
-    "percent_at_least", "percent_at_most", "portion", "shown_labels", "sure", "words_in_files",
+    "KINDS", "capitalised", "certainty", "factor", "heading_of", "headings_of", "label_words", "name_of", "people",
+    "percent", "percent_at_least", "percent_at_most", "portion", "shown_labels", "words_in_files",
 ]  # fmt: skip
 
 # Labels that are the same in the files in every language.
@@ -114,10 +114,10 @@ def portion(part: float) -> str:
     return number(100 * part, f",.{digits}f") + " %"
 
 
-def sure(part: float) -> str:
+def certainty(part: float) -> str:
     """Write an upper bound on how sure someone can become.
 
-    >>> sure(0.7311), sure(0.99966), sure(0.99995)
+    >>> certainty(0.7311), certainty(0.99966), certainty(0.99995)
     ('at most 73.2 % sure', 'at most 99.97 % sure', 'almost certain')
     """
     return _("almost certain") if part > 0.9999 else _("at most {part} sure", part=percent_at_most(part))

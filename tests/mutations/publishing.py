@@ -427,8 +427,8 @@ FAULTS = [
     Fault(
         "several reports cost as much as one",
         LOCAL + "coins.py",
-        "log_up(Fraction(ratio) ** times)",
-        "log_up(Fraction(ratio))",
+        "log_rounded_up(Fraction(ratio) ** times)",
+        "log_rounded_up(Fraction(ratio))",
         "dpengine/mechanisms/local/coins.py",
     ),
     Fault(

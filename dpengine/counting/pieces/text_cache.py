@@ -26,14 +26,7 @@ from dpengine.sources.table import LocalTable
 from dpengine.spec.domain import Column
 
 __all__ = [
-    "Encode",
-    "Pieces",
-    "TextCache",
-    "by_entry",
-    "code_cache",
-    "coding_of_few",
-    "has_few_texts",
-    "hashing_of_few",
+    "Encode", "Pieces", "TextCache", "by_entry", "code_cache", "coding_of_few", "has_few_texts", "hashing_of_few",
     "word_cache",
 ]  # fmt: skip
 

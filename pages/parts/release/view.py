@@ -20,7 +20,7 @@ from dpengine.results.published_columns import measures
 from dpengine.spec.counted_wording import counted_noun, rows_counted
 from dpengine.spec.domain import Amount
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import capitalised, heading_of, sure
+from dpengine.spec.wording import capitalised, certainty, heading_of
 from dpengine.translation.catalogue import _, day, number
 from pages.parts.release import chart
 from pages.parts.release.owner_view import show_truth
@@ -177,7 +177,7 @@ def _say_what_it_says(release: Release) -> None:
                 unit=counted_noun(release.plan),
                 low=number(int(total["low"])),
                 high=number(int(total["high"])),
-                belief=sure(posterior(0.5, release.plan.epsilon)),
+                belief=certainty(posterior(0.5, release.plan.epsilon)),
             ),
             help=term("interval"),
         )

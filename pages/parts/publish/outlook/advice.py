@@ -26,7 +26,7 @@ from dpengine.results.alternatives import MockCells, mostly_noise_shares
 from dpengine.results.mock_table import ASSUMED_ROWS, listed_cells
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import portion, sure
+from dpengine.spec.wording import certainty, portion
 from dpengine.translation.catalogue import _, language, number, plural
 from pages.parts.publish.outlook.trial import KEPT, drawn, question_of
 from pages.parts.publish.rough_size import left_aside
@@ -236,8 +236,8 @@ def _least_spending(
             _(
                 "The smallest step of ε with fewer than half as many such cells. It protects each person less: someone"
                 " who is 50 % sure that a person is in the table can become {then}, instead of {now}.",
-                then=sure(posterior(0.5, step)),
-                now=sure(posterior(0.5, plan.epsilon)),
+                then=certainty(posterior(0.5, step)),
+                now=certainty(posterior(0.5, plan.epsilon)),
             ),
         )
 
