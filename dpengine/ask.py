@@ -189,7 +189,7 @@ def _columns(question: Question) -> list[Column | Grid]:
 
 
 def _exact(table: Table, question: Question, selection: Selection) -> list[int] | Ints:
-    """Return the exact numbers that get noise, in the sensitivity's units, or each candidate's score: private.
+    """Return the private exact numbers that get noise, in units of the sensitivity, or the candidates' scores.
 
     The numbers of each group follow one another.
     """
@@ -208,7 +208,7 @@ def _exact(table: Table, question: Question, selection: Selection) -> list[int] 
 
 
 def _parts(statistic: Sum | Mean | Variance, rows: int, places: int, squares: int) -> tuple[int, ...]:
-    """Return the numbers from which a statistic is computed, given the number of rows, places and squares."""
+    """Return the measured numbers of a statistic, from the number of rows and the sums of places and of squares."""
     grid = statistic.of
     match statistic:
         case Sum():

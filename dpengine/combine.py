@@ -297,7 +297,7 @@ def _both(plan: Plan, where: _Labels, of: _Labels) -> _Labels:
 
 
 def _own_group(of: _Labels, cells: _Labels) -> _Labels:
-    """Return the group of which other cells are a percentage: women part time of women, minus men part time of men."""
+    """Return the group of the compared cells, as in: women part time of women, minus men part time of men."""
     return {name: labels if {*labels} & {*cells.get(name, labels)} else cells[name] for name, labels in of.items()}
 
 

@@ -1,4 +1,4 @@
-"""What two releases have in common, number by number, and why the rest of them is not compared.
+"""Match two releases number by number, and say why the rest of them is not compared.
 
 Both plans alone decide: a number is compared if the two stand for the same. Two tables of the same columns are one
 table, whatever the order of these; it is named as in the later release.
@@ -39,7 +39,7 @@ class NotCompared:
     labels: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return what it is, by the names of the files.
+        """Return the table, label or number that is not compared, by its name in the files.
 
         >>> str(NotCompared("", ("state", "sex"), "mean_pay")), str(NotCompared("", column="town", labels=("A", "B")))
         ('mean_pay in state × sex', 'town = A, B')
@@ -152,7 +152,7 @@ def _unlike(label: str) -> str:
 
 
 def _stand_for(plan: Plan, name: str) -> dict[str, object]:
-    """Return what those labels of a column stand for that do not say it themselves."""
+    """Return the meaning of labels of a column that do not say it themselves."""
     declared = plan.column(plan.resolution.declared((name,))[0])
     missing = {*declared.missing_as} if declared.missing else None
     groups: dict[str, set[str]] = defaultdict(set)

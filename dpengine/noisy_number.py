@@ -1,4 +1,4 @@
-"""A number with a 95 % interval and the errors that it may have, and two such numbers compared.
+"""A number with a 95 % interval and replicates of its error, and the comparison of two such numbers.
 
 A difference follows from two intervals and the correlation of their errors (Zou and Donner 2008, "Construction of
 confidence limits about effect measures", Statistics in Medicine 27, 1693-1702), and so does a ratio (Donner and Zou
@@ -27,7 +27,7 @@ DECIMALS = 9  # of a percentage
 
 @dataclass(frozen=True, slots=True)
 class NoisyNumber:
-    """A published value, its estimate with the ends of its interval, and the errors of this in the replicates."""
+    """A published value, its estimate with the ends of its interval, and the estimate's errors in the replicates."""
 
     value: float
     estimate: float
@@ -61,7 +61,7 @@ class NoisyNumber:
         return NoisyNumber(self.value - other.value, estimate, estimate - below, estimate + above)
 
     def percent_more(self, other: NoisyNumber, together: float) -> NoisyNumber:
-        """Return by how many percent of another number this is more than it; `together` is as for `less`.
+        """Return the difference from another number in percent of that number; `together` is as for `less`.
 
         Raises `ReleaseError` if the other number may be 0: the ratio may then be any number.
 

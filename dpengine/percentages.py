@@ -45,7 +45,7 @@ MAX_DECIMALS = 4
 def percentages(
     release: Readable, table: Sequence[str], *, within: Sequence[str] = (), missing: bool = True
 ) -> pd.DataFrame:
-    """Return which percentage of its group each cell of a published table holds, with a 95 % interval.
+    """Return each cell of a published table as a percentage of its group, with a 95 % interval.
 
     `release` is a file, which is verified first, a `Release`, or what `published` returned. Columns go by
     their names or by their labels for readers. The percentages add up to 100 for each combination of the values of the
@@ -129,7 +129,7 @@ def _kept(release: PublishedTables, columns: Sequence[str], *, missing: bool) ->
 def _limits(
     release: PublishedTables, table: Columns, group: Columns | None, cells: tuple[Floats, Floats, Floats]
 ) -> tuple[Floats, Floats]:
-    """Return between which parts of their groups the cells lie, as fractions; `group` is None if cells are left out.
+    """Return the ends of intervals of cell ÷ group, as fractions; `group` is None if cells are left out.
 
     `cells` are estimates, and how far the ends of their intervals are below and above, of shape (groups, cells).
     """

@@ -1,4 +1,4 @@
-"""Draw noise so that it is either recorded and paid for, or nobody learns anything of it.
+"""Run mechanisms so that their noise is recorded and paid for before anybody sees it, or discarded unseen.
 
 So everything that can fail without noise is tried before the draw. A fault afterwards ends the draw as a crash would,
 and is reported in fixed words. Someone who kills the process at that moment, or lets it run out of memory or disk,
@@ -31,11 +31,11 @@ class Kept(Protocol):
 
     @property
     def key(self) -> str:
-        """Identity of what was asked."""
+        """The identity of the question that the result answers."""
 
 
 def check_reopens(blank: Kept, payload: bytes, reopen: Callable[[bytes], Kept]) -> None:
-    """Raise `PlanError` unless a result reopens from its stored bytes as what was asked.
+    """Raise `PlanError` unless the stored bytes of a result reopen as a result of the same question.
 
     Call this before anything is drawn, with a `blank` result of made-up numbers: then an error costs nothing and says
     nothing about the data.

@@ -90,7 +90,7 @@ class Entry:
 
 
 def same_name(dataset: str) -> str:
-    """Normalise a dataset's name, so that a capital letter, a blank or what nobody sees opens no second budget.
+    """Normalise a dataset's name, so that capitals, blanks and invisible characters open no second budget.
 
     Raises `BudgetError` for what is no text.
 

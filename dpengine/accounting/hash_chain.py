@@ -201,7 +201,7 @@ def state_of(connection: sa.Connection) -> Seen:
 
 
 def lost(connection: sa.Connection, now: Seen, seen: Seen) -> str | None:
-    """Say what this ledger, in state `now`, lacks of the one that was seen; None if it continues that one."""
+    """Say what of the ledger seen before is missing from this one, in state `now`; None if nothing is."""
     charges = schema.charges.c
     there = connection.scalar(sa.select(charges.hash).where(charges.number == seen.entries))
     if loss := witness.lost_entries(now, seen, there):
@@ -266,7 +266,7 @@ def _seal(
     rules: Collection[tuple[str, str]] = (),
     requests: Collection[sa.Row[Any]] = (),
 ) -> bytes:
-    """Return the seal of all that may change; without owners, rules and requests, as earlier versions made it."""
+    """Return the seal of caps, rules and requests; without owners, rules and requests, that of earlier versions."""
     parts: list[str] = []
     for owner, dataset in sorted(caps):
         whose = ["", owner] if owner else []  # a dataset is never "", so this cannot be taken for another cap

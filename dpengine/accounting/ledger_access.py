@@ -60,7 +60,7 @@ class LedgerAccess:
 
     @property
     def begun(self) -> bool:
-        """Whether this object began a new ledger, since there was none."""
+        """Whether this object created the ledger, since there was none."""
         return self._store.begun
 
     def for_owner(self, owner: str) -> Self:

@@ -1,4 +1,4 @@
-"""Deterministic checks of ε: recompute the promise from the definition, over every case of a small world.
+"""Deterministic checks of ε: recompute the promise from the definition, over every case of a small example.
 
 A lower bound from outputs can show that a promise is broken, never that it is kept. These checks can, for what they
 cover: the distribution of the noise, private choices, the parts of ε of a release, how far a person moves

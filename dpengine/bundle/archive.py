@@ -227,7 +227,7 @@ def _inflated(stream: Any, packed: bytes) -> Iterator[bytes]:
 
 
 def _has_free_bits(stream: Any, last: bytes) -> bool:
-    """Say whether the last byte has a bit set that nothing reads: different files would have the same content."""
+    """Return whether the last byte has unused bits that are set: then several files would have the same content."""
     lower = last[0] ^ 1 << last[0].bit_length() - 1 if last[0] else 0
     given, other = stream.copy(), stream.copy()
     try:

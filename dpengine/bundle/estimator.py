@@ -35,7 +35,7 @@ def estimator(plan: Plan) -> Estimator:
 
 
 def is_adaptive(plan: Plan) -> bool:
-    """Return whether more is measured for `plan` than whole tables: private choices for a model, or boxes of cells."""
+    """Return whether `plan` is measured by private choices for a model or in boxes, and not only in tables."""
     plan = plan.finest
     only_levels = bool(plan.resolution.levels) and not plan.ranged and not plan.in_parts
     return plan.strategy == "adaptive" and not only_levels

@@ -60,7 +60,7 @@ class _Keys(BaseModel):
 
 
 class _Cells(BaseModel):
-    """The noisy counts of rows up to each candidate for an amount's upper bound, from the one before."""
+    """The noisy counts of rows between neighbouring candidates for an amount's upper bound."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 

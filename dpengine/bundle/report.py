@@ -133,7 +133,7 @@ def templates() -> Environment:
 
 
 class _Compiled(FileSystemBytecodeCache):
-    """Compiled templates, kept as Python keeps compiled modules: in the folder beside them, if it may be written to."""
+    """A cache of compiled templates: files beside these if their folder is writable, as Python caches modules."""
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         """Keep one template."""
@@ -253,7 +253,7 @@ def _rounded(plan: Plan, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _measured(plan: Plan, entry: Mapping[str, Any]) -> str:
-    """Name a measured table; with what it counts, if that are not rows."""
+    """Name a measured table, and its unit of counting unless that is a row."""
     named = " × ".join(entry["columns"])
     counted = plan.nouns.people or _("people")
     return _("{people} by {columns}", people=counted, columns=named) if "cells_per_person" in entry else named

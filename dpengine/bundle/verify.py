@@ -247,7 +247,7 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
 
 
 def _first_version(plan: Plan) -> int:
-    """Return the first version of manifests of releases of `plan`: no earlier one is silent about what it asks for."""
+    """Return the earliest manifest version that can describe a release of `plan`."""
     since = {
         8: plan.coarser_levels is not None,
         7: any(getattr(column, "affixes", ()) for column in plan.columns),

@@ -69,7 +69,7 @@ class Cells:
 
     @property
     def noise(self) -> str:
-        """How cells are called that noise explains."""
+        """The name of the mark on cells that are mostly noise."""
         return _("mostly noise")
 
     @property
@@ -84,7 +84,7 @@ class Cells:
 
     @property
     def axis_range(self) -> tuple[float, float]:
-        """The ends of an axis of the values: it holds the intervals of all cells that are more than noise.
+        """The range of the value axis: it covers the intervals of all cells that are more than noise.
 
         Counts and sums are drawn from 0, and an axis of pairs of amounts includes 0. An interval that is mostly noise
         may run beyond an axis of means: if the axis held the whole range, the others could not be seen.
@@ -103,7 +103,7 @@ class Cells:
         return low - room * (low < 0 or not from_zero), high + room
 
     def details(self) -> npt.NDArray[np.object_]:
-        """Return what `hover` needs of each cell, along a last axis: three numbers, a mark, and labels cut short."""
+        """Return the data of hover texts, along a last axis: three numbers, a mark, and labels that are cut short."""
         mark = np.where(self.noisy, f"<br>{self.noise}", "").astype(object)
         parts = [np.round(self.estimate, 1) + 0.0, self.low, self.high, mark]
         for axis in self._cut_short():

@@ -51,12 +51,12 @@ class ChangeCells(Cells):
 
     @property
     def noise(self) -> str:
-        """How changes are called that may be none."""
+        """The name of the mark on changes within the noise."""
         return _("within the noise")
 
     @property
     def of_pair(self) -> bool:
-        """Changes may be below 0, and have a line there."""
+        """True: changes may be below 0, and have a line there."""
         return True
 
     @property
@@ -66,7 +66,7 @@ class ChangeCells(Cells):
 
     @property
     def axis_range(self) -> tuple[float, float]:
-        """The ends of an axis: it holds 0, all changes, and the intervals of those beyond the noise, if any."""
+        """The range of the axis: it covers 0, all changes, and the intervals of those beyond the noise, if any."""
         chosen = np.ones_like(self.noisy) if self.noisy.all() else ~self.noisy
         low = min(0.0, float(self.value.min()), float(self.low[chosen].min()))
         high = max(0.0, float(self.value.max()), float(self.high[chosen].max()))

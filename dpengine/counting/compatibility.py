@@ -98,7 +98,7 @@ def _name_with_matches(name: str, names: list[str]) -> str:
 
 
 def _close_matches(name: str, names: list[str]) -> str:
-    """Return those of `names` that may be meant by `name`; nothing if none is like it."""
+    """Return the close matches of `name` among `names`, as a phrase; an empty text if there are none."""
     matches = [other for other in names if other.strip().lower() == name.strip().lower()]
     matches = matches or get_close_matches(name, names, n=3)
     return reduce(lambda one, other: _("{one} or {other}", one=one, other=other), map(repr, matches)) if matches else ""

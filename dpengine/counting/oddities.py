@@ -1,4 +1,4 @@
-"""Recognise what is odd about a table by a few of its rows: letters, dates, totals, counts, several answers in a cell.
+"""Recognise oddities of a table from a few rows: encoding, dates, totals, frequencies, several answers in a cell.
 
 Whatever is found here changes nothing: the owner is asked, and states it as a way to read the table, or declares it as
 public knowledge.

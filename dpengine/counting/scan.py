@@ -136,7 +136,7 @@ class LocalRows:
     def _read(
         self, joints: JointTables | None, *, digest: bool = True, progress: Callable[[float], None] = lambda part: None
     ) -> tuple[bytes, list[Ints]]:
-        """Return what is asked for of the digest and the counts, from one scan: in pieces, unless rows need SQL."""
+        """Return the digest and the counts, each if asked for, from one scan: in pieces, unless rows need SQL."""
         places = self.table.places
         columns = [] if joints is None else [(places[each.table_column], each) for each in joints.columns]
         hashed = [place for _name, place in sorted(places.items())] if digest else []
@@ -160,7 +160,7 @@ class LocalRows:
         progress: Callable[[float], None],
         pieces: Iterator[Any] | None = None,
     ) -> tuple[bytes, list[Ints]]:
-        """Return the digest of the `hashed` columns, if there are any, and the counts; rows are those of `_scan`."""
+        """Scan the rows; return the digest of the `hashed` columns, if there are any, and the counts."""
         totals = [] if joints is None else [Totals(codings, joints)]
         sums = [RowSums(hashed)] if hashed else []
         self._scan([*codings, *hashed], [*totals, *sums], progress, pieces)

@@ -1,4 +1,4 @@
-"""Count the people of each key of a universe that anybody has: exact, and used only as input of the noise.
+"""Count the people of each key of a universe that occurs in the rows: exact counts, used only as input of noise.
 
 Only keys of the universe are counted: a row with another value, a missing one or one that is declared to mean *missing*
 counts nowhere here. Of a person named by an ID, at most `unit.rows` rows count, chosen among those with a key by a

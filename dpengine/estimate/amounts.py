@@ -213,7 +213,7 @@ def fit_means(
 
 
 def _kept(people: Floats, beyond: Floats, variance: float, weighted: bool) -> Floats:
-    """Return the part of each cell's noisy sum `beyond` that is kept, since it is not noise.
+    """Return the part of each cell's noisy sum `beyond` that is signal, and not noise.
 
     Equal weights suit little signal, but large cells alone determine it then: if these are close to all people, small
     cells that are not would be shrunk as much.

@@ -162,7 +162,7 @@ def fit_tables(
 def through_pairs(
     squares: LeastSquares, estimate: Callable[[Columns], Floats], tables: Sequence[Columns], total: int
 ) -> Pairwise:
-    """Return a model of all pairs within `tables`, and of those with more columns, each with what the pairs say of it.
+    """Return a model of all pairs within `tables`, and of larger tables, each combined with what the pairs imply.
 
     The pairs of several larger tables are far more accurate than those tables. So these are shrunk towards the table
     of greatest entropy with the same pairs, by the noise that pairs have no part in.
@@ -222,7 +222,7 @@ def _pairs(total: int, single: Mapping[str, Floats], fitted: Mapping[Columns, Fl
 def _refitted(
     squares: LeastSquares, estimate: Callable[[Columns], Floats], model: Pairwise, fitted: Mapping[Columns, Floats]
 ) -> Pairwise:
-    """Fit the measured pairs again, each with what its columns and all other pairs say of it.
+    """Fit the measured pairs again, each combined with its estimate from its columns and all other pairs.
 
     The counts of a column are the mean of two estimates: by least squares, smoothed, and the sums of its fitted pairs,
     in which empty cells have lost their noise.

@@ -386,7 +386,7 @@ def _estimates_of_parts(plan: Plan, measured: Measurements) -> EstimatesOfParts:
 
 
 def _known(levels: LevelEstimates, rest: Plan) -> Iterator[Measurement]:
-    """Yield the total and single columns that follow from levels, as if they had been measured for the rest."""
+    """Yield the total and single columns that follow from levels, as measurements for the model of the rest."""
     for columns in ((), *((name,) for name in rest.counted if name in levels.plan.resolution.others)):
         yield as_if_measured(columns, levels.estimate(columns), 2 / levels.variance(columns))
 

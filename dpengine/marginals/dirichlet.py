@@ -38,7 +38,7 @@ EVEN: Floats = np.full(len(CONCENTRATIONS), -math.log(len(CONCENTRATIONS)))  # t
 
 
 class Posterior(NamedTuple):
-    """What noisy counts of one column say: for each concentration its log-likelihood and the mean counts.
+    """The posterior of one column's counts: for each concentration its log-likelihood and the mean counts.
 
     Shapes: (concentrations,) and (concentrations, cells).
     """
@@ -60,7 +60,7 @@ def is_wide(cells: int, scale: float, total: float) -> bool:
 
 
 def posterior(noisy: Floats, scale: float, total: float) -> Posterior:
-    """Return what `noisy` counts, with Laplace noise of `scale`, say of counts that add up to `total`.
+    """Return the posterior of counts that add up to `total`, given `noisy` ones with Laplace noise of `scale`.
 
     There are two cells at least.
 

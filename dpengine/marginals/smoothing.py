@@ -119,7 +119,7 @@ def smooth_by_order_and_size(noisy: Floats, scale: float, total: float) -> tuple
 
 
 def _alike(noisy: Floats, scale: float, total: float) -> tuple[float, Floats]:
-    """Return the log-likelihood of the noisy counts if counts are spread closely around their mean, and these."""
+    """Return the log-likelihood of the noisy counts if counts lie closely around their mean, and these counts."""
     mean = np.full(noisy.size, total / noisy.size)
     distance = np.abs(noisy - mean)
     likelihood, spread = likeliest_spread(distance, mean, scale, ALIKE, (1.0,))

@@ -48,7 +48,7 @@ AT_ONCE = 60  # cells of such a box, at most
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What boxes are to be split into in the end, in one level or in several."""
+    """The pieces into which boxes are split in the end, in one level or in several."""
 
     wanted: Numbers  # boxes that each is split into; less than two for one that stays whole
     pieces: Ints  # along each axis

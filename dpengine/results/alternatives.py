@@ -122,7 +122,7 @@ def mostly_noise_shares(
 
 
 def rows_beyond_noise(plan: Plan, tables: Sequence[Columns], cache: dict[Columns, Ints] | None = None) -> int | None:
-    """Return from how many rows on at most half of the cells of `tables` are mostly noise, to one digit; not adaptive.
+    """Return the least number of rows, to one digit, at which at most half of the cells are mostly noise; not adaptive.
 
     The rows are spread over the cells as in the mock table, *(other)* and *(missing)* left aside. Returns None if noise
     hardly matters at any size. `cache` keeps how they are spread, which is the same at every ε; new tables are added.

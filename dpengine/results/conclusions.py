@@ -23,7 +23,7 @@ ROUNDING = 1e-9  # part of the largest outcome: an effect below it is an error o
 
 
 def numeric(plan: Plan) -> list[str]:
-    """Return the used columns whose mean means something: numbers, and yes or no."""
+    """Return the used columns that have a mean: numbers, and yes or no."""
     return [name for name in plan.counted if isinstance(plan.column(name), Number | YesNo)]
 
 

@@ -159,7 +159,7 @@ def errors_of(strategy: Strategy) -> Callable[[Columns], ErrorDistribution]:
 
 
 def _exact_errors(strategy: Strategy) -> dict[Columns, tuple[float, float, float]]:
-    """Return the last three of `COLUMNS` for each table, in closed form."""
+    """Return the predicted errors of each table, the last three of `COLUMNS`, in closed form."""
     error = errors_of(strategy)
     total = error(()).half_width()
     distributions = {table: error(table) for table in strategy.plan.published}
@@ -169,7 +169,7 @@ def _exact_errors(strategy: Strategy) -> dict[Columns, tuple[float, float, float
 def _simulated_errors(
     strategy: Strategy, trials: int | None, before_each: Callable[[], None]
 ) -> dict[Columns, tuple[float, float, float]]:
-    """Estimate the last three of `COLUMNS` for each table from some releases of the mock table.
+    """Simulate the predicted errors of each table, the last three of `COLUMNS`, by releases of the mock table.
 
     The half-width of a table is the one that a release would state. That of a model's table has errors as they are in
     public tables: columns of the mock table hardly depend on each other.

@@ -73,7 +73,7 @@ def _measured(strategy: Strategy) -> Measurements:
 
 
 def _draw_for(plan: Plan, allocations: Sequence[Allocation], table: Columns) -> tuple[Measurement, ...]:
-    """Draw what measured marginals say about `table`: a measurement for each set of columns that they share with it.
+    """Draw noisy sums equivalent to all measured marginals for `table`: one for each set of columns shared with it.
 
     A marginal contributes its sums over the columns that are not shared; their variance is that of a cell times the
     number of cells added up. Marginals that share the same columns are equivalent to one whose precision is the sum of

@@ -276,7 +276,7 @@ class Result(SyntheticView, PublishedTables):
 
     @contextmanager
     def _naming_published(self, table: Columns) -> Iterator[None]:
-        """Name the tables that there are in a KeyError for one that does not follow from them."""
+        """Turn the error for a table that does not follow from the published ones into a KeyError that names these."""
         try:
             if isinstance(table, str):
                 raise KeyError(table)

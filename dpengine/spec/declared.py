@@ -133,7 +133,7 @@ def _place(steps: Sequence[str | int], keys: Mapping[str, str]) -> tuple[str | i
 
 
 def _column_at(place: tuple[str | int, ...], given: Mapping[str, Any]) -> str:
-    """Return the name of the column that a place is in, if it is in one that has a name: people do not count entries.
+    """Return the name of the column at a fault's place, if it has one: people do not count entries.
 
     >>> _column_at(("columns", 2, "kind"), {"columns": [{"name": "age"}, {"name": "visit", "kind": "day"}]})
     'visit'
@@ -236,7 +236,7 @@ def _unknown_key(key: str, known: Sequence[str]) -> str:
 
 
 def close_match(name: str, names: Collection[str]) -> str | None:
-    """Return the one of some names that was most likely meant, if it is another one; no long search is made.
+    """Return the closest match of `name` among `names`, if there is one that differs; long texts are not searched.
 
     >>> close_match("epsylon", ["epsilon", "dataset"]), close_match("epsilon", ["epsilon"])
     ('epsilon', None)
@@ -248,7 +248,7 @@ def close_match(name: str, names: Collection[str]) -> str | None:
 
 
 def _keys(model: type[BaseModel], kind: object) -> list[str]:
-    """Return the keys that a model and those made from it have in a file; with a kind, those of its columns only."""
+    """Return the keys in a file of a model and its subclasses; with a kind, only those of columns of that kind."""
     fields = model.model_fields
     asked = kind is None or ("kind" in fields and fields["kind"].default == kind)
     keys = [field.alias or name for name, field in fields.items() if asked]

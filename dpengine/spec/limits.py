@@ -1,4 +1,4 @@
-"""Limits of a plan, checked before the work that they bound.
+"""Limits on the size of a plan, checked before anything large is made.
 
 A plan may come from a stranger, and a few bytes can declare millions of cells. So the declared cells are added up
 before any edge or label is made.
@@ -73,7 +73,7 @@ def check_declared(sizes: Iterable[int]) -> None:
 
 
 def _stated_cells(column: Any) -> int:
-    """Return how many cells an unread column announces; 0 if only reading can tell."""
+    """Return the number of cells that the entry of a column states; 0 if only reading it can tell."""
     if not isinstance(column, dict):
         return 0
     edges, values, among = column.get("edges"), column.get("values"), column.get("among")

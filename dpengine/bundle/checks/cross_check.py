@@ -156,7 +156,7 @@ class CrossCheck:
         return faults
 
     def of_all(self) -> list[str]:
-        """Return the faults that only all tables together show."""
+        """Return the faults that show only once all tables were added."""
         return [] if self._bounds is None else [*self._bounds.wrong_error()]
 
     def _disagreements(self, numbers: Numbers, table: Columns) -> list[str]:
@@ -228,7 +228,7 @@ def _odd_numbers(numbers: Numbers, half_width: float | Floats | None) -> list[st
 
 
 def _is_as_wide(numbers: Numbers, half_width: float, *, alike: bool) -> bool:
-    """Return whether intervals are as wide as the half-width stated for their table, as far as they tell.
+    """Return whether intervals have their table's stated half-width, as far as rounded ends can show it.
 
     Their ends are whole, at least 0, and moved to the published count if that would be outside. With `alike`, the cells
     of a single column have one width, around a middle that is not published. In other tables, 95 in 100 are no wider.

@@ -1,4 +1,4 @@
-"""Check how ε was divided among what was measured, which follows from the plan and from which tables were measured.
+"""Check the shares of ε in a release file: they follow from the plan and from the set of measured tables.
 
 * Among tables that are measured as they are, and among the parts of a plan, every version divides it in proportion to
   the cube roots of weighted cells (`marginals.division`), so each share is computed again.
@@ -43,7 +43,7 @@ Shares = dict[tuple[int, frozenset[str]], Fraction]
 def wrong_division(
     plan: Plan, marginals: Sequence[Allocation], choices: Sequence[tuple[Columns, Fraction]]
 ) -> Iterator[str]:
-    """Yield which measured tables, the `marginals` of them, have another share of ε than any version gives them.
+    """Yield the measured `marginals` whose share of ε is not the one that every version gives them.
 
     `choices` are the columns of each choice of quantiles and its ε, which is part of the share of the first table that
     holds these columns.
@@ -84,7 +84,7 @@ def _with_choices(marginals: Sequence[Allocation], choices: Sequence[tuple[Colum
 def wrong_parts(
     plan: Plan, marginals: Sequence[Allocation], boxes: Sequence[tuple[Columns, Fraction]]
 ) -> Iterator[str]:
-    """Yield which parts of a plan have another share of ε than every version gives them.
+    """Yield the parts of a plan whose share of ε is not the one that every version gives them.
 
     `boxes` are the columns of each table for ranges, and its ε. What is measured in each part is checked before.
     """

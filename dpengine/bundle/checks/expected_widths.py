@@ -1,4 +1,4 @@
-"""Say what follows from the measurements in a release file for its tables: their source, and their half-widths."""
+"""Derive from the measurements in a release file how its tables were estimated, and their half-widths."""
 
 from __future__ import annotations
 

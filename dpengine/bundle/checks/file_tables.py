@@ -1,4 +1,4 @@
-"""Read the tables and the synthetic rows of a release file as numbers and cells, and refuse what has no place there."""
+"""Read the tables and the synthetic rows of a release file as numbers and cells; refuse anything else."""
 
 from __future__ import annotations
 

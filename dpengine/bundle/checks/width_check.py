@@ -1,4 +1,4 @@
-"""Check how wide the intervals of sums and means of amounts are, and where they lie, as far as the measurements say.
+"""Check the width and position of the intervals of sums and means, as far as measurements determine them.
 
 The interval of a sum is an unbiased estimate ± the half-width of its noise, wider only where it would not hold the
 published sum. The interval of a mean holds every μ with |S − μ·N| ≤ h(μ), where N are the people of a cell and S their
@@ -38,7 +38,7 @@ WHOLE = 1  # by which rounding to whole people, with the same sums, may move tha
 
 
 class AmountWidths:
-    """The widths of intervals that follow from these `allocations`, which are all that estimates of amounts use.
+    """The expected widths of intervals, from the `allocations` of all measurements that estimates of amounts use.
 
     With `counts`, estimated counts use the same. `allocations` are empty if nothing is known of them.
     """
@@ -80,7 +80,7 @@ class AmountWidths:
         estimate: Floats,
         numbers: Mapping[str, Floats],
     ) -> tuple[bool, tuple[Floats, Floats] | None]:
-        """Return whether intervals are as wide as their noise, and the sums around which they lie, as far as known."""
+        """Return whether intervals have the width of their noise, and the sums in their middle, as far as known."""
         spans = [numbers[f"{kind}_{amount.name}{end}"] for end in ("_low", "", "_high")]
         if kind == "sum":
             return self._sum_fits(amount, table, *spans), _sums_of_sums(amount, *spans)
@@ -104,7 +104,7 @@ class AmountWidths:
     def _sums_of_means(
         self, amount: Amount, table: Columns, people: Floats, low: Floats, middle: Floats, high: Floats
     ) -> tuple[Floats, Floats]:
-        """Return the sums around which intervals of means lie, and how far they may be off; NaN where unknown."""
+        """Return the sums in the middle of intervals of means, and their tolerance; NaN where unknown."""
         start, wide = float(amount.low), float(amount.high - amount.low)
         rounding, reach = 10.0 ** -decimals_of_mean(self._plan, amount.name) / wide, mean_reach(amount, table, self)
         scaled_low, scaled_high = (low - start) / wide, (high - start) / wide
@@ -151,6 +151,6 @@ class AmountWidths:
 
 
 def _sums_of_sums(amount: Amount, low: Floats, middle: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return the sums around which intervals of sums lie, and how far they may be off; NaN where unknown."""
+    """Return the sums in the middle of intervals of sums, and their tolerance; NaN where unknown."""
     sums = np.where((low < middle) & (middle < high), (low + high) / 2, np.nan)
     return sums, OF_SUMS * (high - low) / 2 + 10.0**-amount.grid_decimals

@@ -1,4 +1,4 @@
-"""The texts of declared values, in the form in which cells of each type are compared with them."""
+"""Declared values as texts, normalised like the cells of each type that are compared with them."""
 
 from __future__ import annotations
 

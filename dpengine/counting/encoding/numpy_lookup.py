@@ -126,7 +126,7 @@ def of_numerals(column: Column) -> Lookup | None:
 
 
 def of_declared(column: Column) -> dict[str, int]:
-    """Return the codes that `coding_of` gives to texts of a column which are written as declared; possibly none."""
+    """Return the codes of texts that are written exactly as declared, as `coding_of` gives them; possibly none."""
     if isinstance(column, Category):
         return codes_by_text(column, "text")[0]
     return _listed(column) if isinstance(column, Date) and column.format is None else {}
