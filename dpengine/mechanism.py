@@ -20,12 +20,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from dpengine.accounting.drawing import check_reopens
-from dpengine.accounting.entry import Charge, Kind, Outcome
+from dpengine.accounting.entry import Charge, Kind, Outcome, reopening
 from dpengine.accounting.ledger import Ledger
 from dpengine.accounting.sketch import Sketch
 from dpengine.array_types import Columns, Ints
 from dpengine.counting import count, table_sketch
-from dpengine.errors import LedgerError, PlanError
+from dpengine.errors import PlanError
 from dpengine.exact import exact_text, rational
 from dpengine.noise.laplace import perturb
 from dpengine.noise.selection import permute_and_flip
@@ -168,13 +168,8 @@ def run_mechanism(
 
 def reopen(payload: bytes) -> MechanismResult:
     """Return what `MechanismResult.to_bytes` wrote; raise `LedgerError` if the payload is something else."""
-    try:
-        fields: dict[str, Any] = json.loads(payload)
-        if fields.pop("kind") != Kind.MECHANISM:
-            raise ValueError("another kind of entry")
+    with reopening(payload, Kind.MECHANISM, "this entry of the ledger is not the result of a mechanism") as fields:
         return MechanismResult(**fields)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise LedgerError("this entry of the ledger is not the result of a mechanism") from error
 
 
 def _check(mechanism: Mechanism, plan: Plan) -> None:

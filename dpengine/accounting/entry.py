@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import Any
 
 from dpengine.accounting.sketch import Sketch
-from dpengine.errors import BudgetError
+from dpengine.errors import BudgetError, LedgerError, PlanError
 from dpengine.translation.catalogue import _
 
-__all__ = ["Charge", "Entry", "Kind", "Outcome", "Resemblance", "same_name"]
+__all__ = ["Charge", "Entry", "Kind", "Outcome", "Resemblance", "reopening", "same_name"]
 
 
 class Kind(StrEnum):
@@ -103,3 +107,15 @@ def same_name(dataset: str) -> str:
         seen = "".join(letter for letter in dataset if unicodedata.category(letter) != "Cf")
         dataset = unicodedata.normalize("NFKC", seen or dataset)
     return " ".join(unicodedata.normalize("NFKC", dataset.casefold()).split())
+
+
+@contextmanager
+def reopening(payload: bytes, kind: Kind, message: str) -> Iterator[dict[str, Any]]:
+    """Yield the fields of a stored result of this kind, to make it anew; any error becomes a `LedgerError`."""
+    try:
+        fields: dict[str, Any] = json.loads(payload)
+        if fields.pop("kind") != kind:
+            raise ValueError("another kind of entry")
+        yield fields
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, PlanError) as error:
+        raise LedgerError(message) from error

@@ -188,7 +188,7 @@ def identity(cell: str, type_name: str, dialect: Dialect) -> str:
                 return f"CASE WHEN {whole} THEN {integer} WHEN {cell} <> floor({cell}) THEN {plain} ELSE {raw} END"
             return f"CASE WHEN NOT {dialect.is_nan.format(x=cell)} THEN {text} END"
         case "text":
-            text = dialect.compose.format(x=_trimmed(dialect.to_text(cell), dialect))
+            text = _normalised(cell, dialect)
             whole = dialect.extract.format(x=text, p=dialect.literal("^(-?[0-9]+)[.]0+$"))
             text = f"CASE WHEN {matches(text, '-?[0-9]+[.]0+', dialect)} THEN {whole} ELSE {text} END"
             return f"nullif({text}, '')"
@@ -200,11 +200,16 @@ def key_text(cell: str, type_name: str, dialect: Dialect, *, points: bool) -> st
     """Write a value as the text that is compared with declared ones, as `local_sql` does; null if it is missing."""
     if (family_of(type_name) or "text") != "text":
         return identity(cell, type_name, dialect)
-    text = dialect.compose.format(x=_trimmed(dialect.to_text(cell), dialect))
+    text = _normalised(cell, dialect)
     if not points:
         whole = dialect.extract.format(x=text, p=dialect.literal("^(-?[0-9]+)[.]0$"))
         text = f"CASE WHEN {matches(text, '-?(0|[1-9][0-9]*)[.]0', dialect)} THEN {whole} ELSE {text} END"
     return f"nullif({text}, '')"
+
+
+def _normalised(cell: str, dialect: Dialect) -> str:
+    """Write a cell as text without outer blanks, in composed Unicode if the engine can compose."""
+    return dialect.compose.format(x=_trimmed(dialect.to_text(cell), dialect))
 
 
 def _trimmed(text: str, dialect: Dialect) -> str:
