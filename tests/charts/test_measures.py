@@ -71,7 +71,7 @@ def test_numbers_below_a_chart_fit_on_a_phone(highest: int, ticks: int) -> None:
 def test_a_small_chart_has_at_least_two_numbers_beside_0(high: int, across: int) -> None:
     """A chart of wages up to 690,000 had one number, 500,000, and hid the 0."""
     ticks = spans._ticks(0, high, across)
-    step = spans._round_step(high / ticks["nticks"]) if "nticks" in ticks else ticks["tickvals"][1]
+    step = spans.round_step(high / ticks["nticks"]) if "nticks" in ticks else ticks["tickvals"][1]
     assert 2 <= high // step <= 4
     assert "tickvals" not in ticks or ticks["tickvals"] == [step * k for k in range(high // int(step) + 1)]
 
