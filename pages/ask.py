@@ -61,7 +61,7 @@ probability of a candidate falls exponentially with its distance from the best.
 
 
 def main() -> None:
-    """Draw the page."""
+    """Draw the page: a table, one question about it, its price, and the answer."""
     st.title(_("Ask"), anchor=False)
     st.markdown(
         _(
@@ -218,7 +218,7 @@ def _offer(question: Question, table: Table, data: bytes, resemblances: list[Res
 
 
 def _pay(question: Question, table: Table, *, other_people: bool) -> None:
-    """Show the button that asks; once it is pressed, how far the reading is, and then the page with the answer."""
+    """Show the button to ask; once it is pressed, show the progress of reading, and then the page with the answer."""
     paid, label = f"answer-{question.key}", _("Ask, for ε = {epsilon}", epsilon=exactly(question.epsilon))
     if background_read.job_for(paid) is None and not st.button(
         label, type="primary", icon=":material/contact_support:", key=visit().key("ask-pay"), width="stretch"

@@ -91,7 +91,7 @@ def find_epsilon(plan: Plan) -> None:
 
 
 def _what_it_costs(plan: Plan, epsilon: Fraction) -> str:
-    """Say what ε is needed, which table drives it, and what it means for a person."""
+    """Say which ε is needed, which table needs it most, and what it means for a person."""
     tables, belief = len(plan.marginals), certainty(posterior(0.5, epsilon))
     if tables > 1:
         text = _(

@@ -1,4 +1,4 @@
-"""By which clock the dates and times of a file count, asked once for all of its columns that may have a zone.
+"""Ask once by which clock all columns of dates and times count that may have a zone.
 
 Each column can differ, by its card in step 3.
 """

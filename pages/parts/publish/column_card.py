@@ -71,7 +71,7 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
 
 
 def source_of(before: Mapping[str, Any], cells: Mapping[str, Any], *, standard: bool = False) -> str:
-    """Return how a person knows cells that they have just typed, in place of those of an entry.
+    """Return the provenance of cells that a person has just typed in place of those of an entry.
 
     Values that were seen in the data, and are still there, were not known without it.
 

@@ -145,7 +145,7 @@ def _ask_exactly(plan: Plan) -> None:
 
 
 def epsilon_is_read() -> bool:
-    """Whether the box for an exact ε, if it is shown, holds one: nobody means to publish at the ε before."""
+    """Whether the box for an exact ε, if it is shown, holds one: nobody means to publish at the previous ε."""
     key = visit().key("exact")
     shown = st.session_state.get(visit().key("way")) == WAYS[1] and key in st.session_state
     return not shown or not _fault(key)

@@ -114,7 +114,7 @@ def _ask_names(plan: Plan) -> None:
 
 
 def _bill(plan: Plan, ledger: Ledger, data: bytes) -> _Bill:
-    """Return the bill, after the question whether the people are those of a table that this one resembles."""
+    """Return the bill, after asking whether the people are those of a table that this one resembles."""
     published = ledger.find(data, plan_id_of(plan)) is not None
     resembles = [] if published else resembling(_table(), plan, data, ledger)
     others = other_people(data, resembles)

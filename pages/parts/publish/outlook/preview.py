@@ -166,7 +166,7 @@ def _previewed(plan: Plan, *, afresh: bool) -> Result:
 
 
 def _with_words_of(plan: Plan, drawn: Result) -> Result:
-    """Return what was drawn for this plan with its present words and shapes for readers, which may have changed."""
+    """Return the drawn release with the plan's current words and shapes for readers, which may have changed."""
     if (drawn.plan.columns, drawn.plan.nouns) == (plan.columns, plan.nouns):
         return drawn
     return replace(drawn, plan=plan.as_decided(drawn.plan))

@@ -1,4 +1,4 @@
-"""The faults of each column's entry and its number of cells, worked out again only if the entry has changed."""
+"""The faults and the number of cells of each column's entry, computed again only if the entry has changed."""
 
 from __future__ import annotations
 
