@@ -39,7 +39,7 @@ from dpengine.translation.catalogue import _, mark, number
 __all__ = ["Candidates", "Drawn", "Mechanism", "draw_once", "probabilities", "published", "reopen", "sample"]
 
 MAX_CANDIDATES = 10**6
-MAX_BITS = 4096  # of the scores' common denominator; any floats need 1,074
+MAX_BITS = 4096  # size of the scores' common denominator; any floats need 1,074
 
 
 class Mechanism(StrEnum):

@@ -180,7 +180,7 @@ def ends_of_ratio(
         square = group**2 - of_group[beyond] ** 2
         middle = cell * group - shared[beyond]
         root = np.sqrt(np.maximum(middle**2 - square * (cell**2 - of_cell[side] ** 2), 0))
-        clear = group > of_group[beyond] * (1 + ROUNDING)  # of its noise
+        clear = group > of_group[beyond] * (1 + ROUNDING)  # the group is clear of its noise
         end = np.divide(middle + sign * root, square, out=np.full_like(cell, float(side)), where=clear)
         ends.append(np.clip(end, 0, 1))
     return ends[0], ends[1]

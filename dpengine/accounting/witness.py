@@ -29,7 +29,7 @@ from dpengine.translation.catalogue import _, number, plural
 __all__ = ["Seen", "entries", "lost_entries", "missing", "note", "note_growth", "replaced", "seen", "unwritten"]
 
 _noted: dict[Path, Seen] = {}  # notes of this process, in case no file can be written
-_unwritten: set[Path] = set()  # those of them that could not be
+_unwritten: set[Path] = set()  # files of notes that could not be written
 
 
 @dataclass(frozen=True, slots=True)

@@ -281,4 +281,4 @@ NEIGHBOURS: dict[str, Callable[[Fraction], Neighbours]] = {
     mark("levels"): _levels,
     mark("distinct persons"): _distinct,
 }
-MOVES = {**NEIGHBOURS, mark("quantiles"): _quantiles}  # those of the checks without chance
+MOVES = {**NEIGHBOURS, mark("quantiles"): _quantiles}  # the neighbours of the exact checks

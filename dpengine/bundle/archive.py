@@ -32,7 +32,7 @@ Piece = bytes | memoryview
 
 MAX_FILES = 30_000
 MAX_DIRECTORY_BYTES = MAX_FILES * 200
-MAX_BYTES = 2**31 - 1  # of the zip file, and of all its files unpacked
+MAX_BYTES = 2**31 - 1  # limit for the zip file, and for all its files unpacked
 PIECE_BYTES = 2**20
 
 _NOT_A_BUNDLE = mark(
@@ -54,7 +54,7 @@ class _Entry(zipfile.ZipInfo):
     The standard library's own is another one before Python 3.11.4 (https://github.com/python/cpython/issues/103861).
     """
 
-    _compresslevel: int | None  # which the standard library reads
+    _compresslevel: int | None  # read by the standard library
 
     def FileHeader(self, zip64: bool | None = None) -> bytes:
         self.create_version = self.extract_version = _VERSION
@@ -74,7 +74,7 @@ def add(bundle: zipfile.ZipFile, name: str, pieces: Iterable[Piece]) -> dict[str
                 hashed.result()
                 hashed = None
             if len(piece) >= PIECE_BYTES:
-                hashed = hasher.submit(digest.update, piece)  # beside packing, and beside what comes before the next
+                hashed = hasher.submit(digest.update, piece)  # in parallel with packing, and with making the next piece
             else:
                 digest.update(piece)  # for a small one, no thread is worth it
             file.write(piece)

@@ -25,7 +25,7 @@ from dpengine.translation.catalogue import _
 
 __all__ = ["check_makeable"]
 
-MAX_TABLES = 6  # of more tables, only enough are tried to include every column, and one with most columns
+MAX_TABLES = 6  # of more tables, some are tried: one with most columns, and enough to include every column
 MAX_KNOWN = 1000
 
 _known: OrderedDict[bytes, None] = OrderedDict()  # plans that passed, so that a simulation tries its plan only once

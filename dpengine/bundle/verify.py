@@ -182,7 +182,7 @@ def _examined(members: Archive, *, isolated: bool) -> tuple[dict[str, Any], dict
     faults += _broken_promises(manifest, checked, plan)
     faults += wrong_prices(checked, plan, searches)
     faults += _wrong_contents(members, checked, plan)
-    if checked.schema_version >= 5 and not faults:  # all else is what the manifest says
+    if checked.schema_version >= 5 and not faults:  # all else agrees with the manifest
         faults += wrong_portals(members, manifest, plan, isolated=isolated)
     if faults:
         raise ReleaseError(faults)

@@ -38,11 +38,11 @@ __all__ = [
     "workbook", "write_labels", "write_notes",
 ]  # fmt: skip
 
-MAX_CELLS = 50_000  # of all tables in a workbook: it takes about 4 s to write
+MAX_CELLS = 50_000  # limit for all tables in a workbook, which takes about 4 s to write
 MAX_SHEETS = 500
 _MAX_NAME = 31  # units of UTF-16 in the name of a sheet
 _NOT_IN_NAMES = re.compile(r"[\[\]:*?/\\']")
-_NOT_IN_XML = re.compile("[\ufffe\uffff]")  # of what plans allow; cells hold them escaped
+_NOT_IN_XML = re.compile("[\ufffe\uffff]")  # characters that plans allow and XML does not; cells hold them escaped
 _WIDTHS = (8, 60)  # of a column of labels, in letters
 _GUIDE, NUMBER_WIDTH = (34, 90), 12  # widths of the columns of the first sheet, and of a column of numbers
 _LINE, _MAX_HEIGHT = 15, 409  # height of a line, and of a row at most, in points

@@ -21,7 +21,7 @@ from dpengine.translation.catalogue import _, mark, number
 __all__ = ["ALL", "Cells", "CellsOfTable", "Fixed", "shown_label"]
 
 Fixed = Mapping[str, str | None]  # the label of the one shown cell of a column, or ALL
-MAX_WIDER = 10  # times the narrowest interval: if all pairs are noise, the axis holds intervals up to this width
+MAX_WIDER = 10  # multiple of the narrowest interval: if all pairs are noise, the axis covers intervals up to this width
 ALL = None  # all cells of a column together: the sum over it
 
 _NUMBERS = mark("<b>count {count}</b>, estimate {estimate}<br>95 %: {low} to {high}")

@@ -27,7 +27,7 @@ __all__ = ["ChangeCells", "changes_drawing"]
 MAX_ROWS = 30  # of a chart that can be read
 MAX_NAMED = 3  # changes that the description for readers who do not see the chart names
 MAX_TICKS = 5  # numbers below a chart: names of cells are long, and leave less room on a phone
-ROOM = 0.04  # of an axis, beyond the ends of intervals
+ROOM = 0.04  # part of an axis that is left beyond the ends of intervals
 
 
 class ChangeCells(Cells):

@@ -51,7 +51,7 @@ _LONG = 1024  # bytes of a text from which DuckDB itself takes the MD5; the word
 _MAX_RANGE = 1 << 17  # from the smallest integer or date to the largest: their words are cached
 _LENGTH, _NUMBER, _AGAIN = (np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03, 0x8CB92BA72F3D8DD7))
 _SPREAD = np.uint64(0xDA942042E4DD58B5)
-_MAX_HISTOGRAMS = 512  # of columns
+_MAX_HISTOGRAMS = 512  # limit for columns
 _TO_BIN = np.uint64(64 - (BINS - 1).bit_length())
 _MAX_NUMERAL = 24  # characters of the shortest text of a number
 _FIRST_BYTES = np.array([(1 << 8 * k) - 1 for k in range(9)], dtype=np.uint64)  # the first k of a word

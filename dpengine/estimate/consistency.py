@@ -52,13 +52,15 @@ __all__ = [
     "through_pairs",
 ]
 
-RAKING_SWEEPS = 10  # of one table to its single columns
+RAKING_SWEEPS = 10  # sweeps of fitting one table to its single columns
 JOINT_SWEEPS = 12  # of a joint table, at least; with many cells, moves come nearer than more sweeps
 MIN_SCALE = 0.8  # standard deviation of noise: below it most noise is 0, and a model hardly improves a cell
 MAX_CELLS, MAX_DEVIATION = 2**14, 8.0  # of all columns together, and of noise: up to these, rows follow `_noise`
 AS_MEASURED, AS_FITTED = 1.0, 1.7  # deviations up to which they follow measured counts, and from which on fitted ones
 MAX_FITTED = 2**25  # cells of a joint table × tables: beyond it pairs are as near, in a tenth of the time
-MUCH_NOISE = 1.0  # of all people, in a table on average: beyond it pairs are nearer (benchmarks/larger_tables.py)
+MUCH_NOISE = (
+    1.0  # mean noise in a table, as a part of all people: beyond it pairs are nearer (benchmarks/larger_tables.py)
+)
 FEW_TABLES = 20  # with up to this many measured tables, fits also use how unequal counts are, which takes longer
 MAX_RAKED = 20_000_000  # cells × pairs of columns, beyond which a model of a table takes too long
 

@@ -34,7 +34,7 @@ __all__ = ["fit_distributions", "reach", "rising"]
 # Standard deviations of the changes of log odds, alike at all values and by a curve. They were set on half of 25 tables
 # and tried on the other half (benchmarks/quantile_tables.py).
 SHIFTS, CURVES = (0.0, 0.05, 0.2, 0.5, 1.6), (0.0, 0.025, 0.1, 0.4, 1.6)
-LENGTH = 2.0  # of the curve, in log odds
+LENGTH = 2.0  # correlation length of the curve, in log odds
 TIMES = ((1.0, 0.85), (4.0, 0.13), (16.0, 0.02))  # a group's changes as a multiple of the usual ones, and its odds
 SAMPLED = 1e-4  # of the variance of one person, by which unusual groups may differ even if others do not
 MOST_LEARNT = 48  # cells, and knots, from which the usual changes are learnt

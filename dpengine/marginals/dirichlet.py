@@ -27,7 +27,7 @@ __all__ = ["EVEN", "Posterior", "is_wide", "pool_prior", "posterior"]
 
 CONCENTRATIONS = (0.03, 0.12, 0.5, 2.0, 8.0)
 MAX_CELLS = 128  # of a column or table: time grows with their number
-WIDE_NOISE = 1 / 128  # of the total: with less, concentrations say little, and the grid would be too fine
+WIDE_NOISE = 1 / 128  # relative to the total: with less, concentrations say little, and the grid would be too fine
 MIN_STEPS = 64  # of the grid of counts, from 0 to the total
 STEPS_OF_NOISE = 2  # steps of the grid for each scale of the noise, at least
 ROUNDS = 20  # of expectation maximisation, for how common the concentrations are

@@ -58,14 +58,14 @@ from dpengine.translation.catalogue import _, number
 __all__ = ["DRAWS", "MAX_CELLS", "cells_drawn", "check_size", "fits", "replicate", "replicate_amounts"]
 
 DRAWS = 50
-MAX_CELLS = 100_000  # of all tables, or of all measurements: about 250 MB of memory, 40 MB of text
+MAX_CELLS = 100_000  # limit for all tables, and for all measurements: about 250 MB of memory, 40 MB of text
 SPREAD = 1.75  # standard deviation of a model's errors in cells of one size, over their mean as the audit gives it
 TREND = 0.3  # the part of a model's error variance that is a trend along the columns
 SLOPE = 0.5  # the part of a trend that is a straight line; the rest differs from value to value
 MAX_SOLVED = 2000  # cells of all columns of a table, up to which its errors add up to those of the columns exactly
-UNIQUE = 1e-10  # of the largest variance, added to the diagonal: it makes the solution unique
+UNIQUE = 1e-10  # fraction of the largest variance, added to the diagonal: it makes the solution unique
 SWEEPS = 8  # over the columns of larger ones, until their errors nearly add up
-DIVISION = 1.0  # of a box among its cells: the sum of the parameters of a Dirichlet distribution
+DIVISION = 1.0  # sum of the Dirichlet parameters by which a box is divided among its cells
 DECIMALS, FILE_DECIMALS = 2, 6
 
 _DRAW = ""  # the name of the axis of draws: no column of a plan has it

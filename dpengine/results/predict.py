@@ -45,9 +45,9 @@ __all__ = [
 
 COLUMNS = ("table", "cells", "mean_abs_error", "half_width_95", "total_half_width_95")
 MIN_TRIALS, MAX_TRIALS = 4, 16  # of a plan whose errors are simulated
-MAX_SIMULATED_CELLS = 800_000  # of all trials together, unless there are only `MIN_TRIALS`: more take seconds
-FEW_EPSILONS = 8  # for which errors are kept while one is sought: most tables are looked at for two of them
-MAX_SIMULATED_TABLES = 1_600  # of all trials together: with 200 tables, each takes most of a second
+MAX_SIMULATED_CELLS = 800_000  # limit for all trials together, unless these are `MIN_TRIALS`: more take seconds
+FEW_EPSILONS = 8  # values of ε whose errors are cached during the search: most tables are looked at for two of them
+MAX_SIMULATED_TABLES = 1_600  # limit for all trials together: with 200 tables, each takes most of a second
 
 
 def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFrame:

@@ -20,11 +20,11 @@ __all__ = [
 
 MAX_COLUMNS = 5_000
 MAX_COLUMN_CELLS = 1_000_000
-MAX_DECLARED_CELLS = 2_000_000  # of all columns together
+MAX_DECLARED_CELLS = 2_000_000  # limit for all columns together
 MAX_FOUND = 10_000  # values of a column that are found privately
 MAX_TABLES = 10_000
 MAX_TABLE_CELLS = 4_000_000
-MAX_JOINT_CELLS = 2_000_000  # of a table of all columns through which others agree
+MAX_JOINT_CELLS = 2_000_000  # limit for a table of all columns, through which others are made to agree
 MAX_TABLE_COLUMNS = 32
 
 

@@ -25,7 +25,7 @@ __all__ = [
     "use",
 ]  # fmt: skip
 
-ALL = ""  # as the dataset of a rule: every dataset of the owner
+ALL = ""  # dataset of a rule for every dataset of the owner
 
 
 def is_needed(snapshot: Snapshot, dataset: str, fingerprint: bytes | None, alike: Collection[Resemblance]) -> bool:

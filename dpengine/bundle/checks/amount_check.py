@@ -21,7 +21,7 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["AmountCheck", "columns_and_pairs", "odd_amounts"]
 
-SLACK = 1e-9  # of a number, for its rounding in 64 bits
+SLACK = 1e-9  # relative rounding error of a 64-bit number
 
 
 def odd_amounts(plan: Plan, table: Columns, count: Ints, numbers: Mapping[str, Floats]) -> list[str]:

@@ -34,7 +34,7 @@ from dpengine.spec.plan import Plan
 __all__ = ["has_early_audit", "is_choice", "stated_error", "wrong_audit", "wrong_purpose"]
 
 SINCE = 7  # earlier versions may have written others
-AUDIT_PART = Fraction("0.003"), Fraction("0.02")  # of the model's ε, in all versions
+AUDIT_PART = Fraction("0.003"), Fraction("0.02")  # least and greatest share of the model's ε, in all versions
 _CHOICES = {
     "up to [1-9][0-9]{0,9} pairs": PERMUTE_AND_FLIP,
     "whether tables of three columns and more follow latent classes": PERMUTE_AND_FLIP,

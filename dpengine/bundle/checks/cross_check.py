@@ -29,7 +29,7 @@ __all__ = ["CrossCheck"]
 ESTIMATE_ROUNDING = 1e-6
 MODEL_ROUNDING, MODEL_TOLERANCE = 5e-4, 1e-3  # a model's estimates have 3 decimals; its tables are fitted in sweeps
 ROWS_AT_ONCE = 1_000_000
-_ONE_TOTAL = (Estimator.MODEL, Estimator.BOXES)  # whose estimates are all of one model or tree
+_ONE_TOTAL = (Estimator.MODEL, Estimator.BOXES)  # all estimates are from one model or tree
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ def model_bounds(checked: Manifest, plan: Plan) -> ModelBounds | None:
     marginals = well_formed_marginals(checked, plan)
     merged = [entry for entry in checked.measurements if entry.merged_to is not None]
     if not marginals or any(merged_shape(entry, plan) is None for entry in merged):
-        return None  # this and the next are reported where prices are checked
+        return None  # reported by `price_check`, like the next
     measured = with_shapes(checked, plan, marginals)
     if any(half_width(plan, (name,), measured) is None for name in plan.counted):
         return None

@@ -25,7 +25,7 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["wrong_prices"]
 
-IN_SUMS = 0.9  # times the half-width of one draw, which may be rounded up: no sum of draws has a smaller half-width
+IN_SUMS = 0.9  # relative to the half-width of one draw, rounded up: no sum of draws has a smaller half-width
 _OTHER_HALF_WIDTH = "manifest.json: half_width_95 of {file} does not follow from the measurements"
 
 

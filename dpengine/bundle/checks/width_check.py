@@ -31,10 +31,10 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["AmountWidths"]
 
-OF_SUMS = 0.02  # of a width: what other versions may compute
+OF_SUMS = 0.02  # relative difference of a width that other versions may compute
 OF_MEANS = 0.1  # h is known at some means only, and jumps between them (`estimate.amounts.ANCHORS`)
 OF_PEOPLE = 3  # 95 % half-widths of the noise in a number of people, within which it is published
-WHOLE = 1  # by which rounding to whole people, with the same sums, may move that number
+WHOLE = 1  # people by which rounding to whole numbers with the same sums may move that number
 
 
 class AmountWidths:

@@ -22,7 +22,7 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["KEY", "facts", "from_csv", "is_same_table", "to_bytes"]
 
-KEY = b"private_release.manifest"  # of the metadata
+KEY = b"private_release.manifest"  # key of the manifest's facts in the file's metadata
 
 
 def facts(manifest: Mapping[str, Any]) -> Callable[[Columns], dict[str, Any]]:

@@ -20,7 +20,7 @@ from dpengine.spec.domain import Column
 
 __all__ = ["pieces_of"]
 
-_ROWS = 1 << 15  # of a piece, at most
+_ROWS = 1 << 15  # most rows of a piece
 
 
 def pieces_of(

@@ -49,8 +49,8 @@ from dpengine.spec.domain import Column
 __all__ = ["pieces_of"]
 
 _SAMPLE = 1 << 20  # bytes
-_ROWS = 1 << 15  # of a piece, about
-_BYTES = 1 << 16, 1 << 23  # of a piece
+_ROWS = 1 << 15  # rows of a piece, about
+_BYTES = 1 << 16, 1 << 23  # least and most bytes of a piece
 
 
 def pieces_of(
