@@ -59,7 +59,7 @@ MAX_CELLS, MAX_DEVIATION = 2**14, 8.0  # of all columns together, and of noise: 
 AS_MEASURED, AS_FITTED = 1.0, 1.7  # deviations up to which they follow measured counts, and from which on fitted ones
 MAX_FITTED = 2**25  # cells of a joint table × tables: beyond it pairs are as near, in a tenth of the time
 MUCH_NOISE = (
-    1.0  # mean noise in a table, as a part of all people: beyond it pairs are nearer (benchmarks/larger_tables.py)
+    1.0  # mean noise per table, as a part of all people: beyond, pairs are nearer (benchmarks/larger_tables.py)
 )
 FEW_TABLES = 20  # with up to this many measured tables, fits also use how unequal counts are, which takes longer
 MAX_RAKED = 20_000_000  # cells × pairs of columns, beyond which a model of a table takes too long
