@@ -1,4 +1,4 @@
-"""What goes into a ledger and comes out of it: charges, outcomes, and the entries of its history."""
+"""The values that a ledger stores and returns: charges, outcomes, and the entries of its history."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Charge", "Entry", "Kind", "Outcome", "Resemblance", "reopening", "sa
 
 
 class Kind(StrEnum):
-    """What a charge bought."""
+    """The kind of result that a charge paid for."""
 
     RELEASE = "release"
     ANSWER = "answer"

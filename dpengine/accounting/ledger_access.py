@@ -50,7 +50,7 @@ class LedgerAccess:
 
     @property
     def owner(self) -> str:
-        """Whose part of the ledger this is; "" is the local owner."""
+        """The owner of this part of the ledger; "" is the local owner."""
         return self._owner
 
     @property

@@ -33,7 +33,7 @@ MAX_TABLES, MAX_EARLIER = 60, 20  # that are listed
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a dataset has spent, what its cap leaves (None without a cap), and on what it was spent, the latest last."""
+    """The ε that a dataset has spent, the rest under its cap (None without a cap), and its charges, the latest last."""
 
     spent: Fraction
     left: Fraction | None

@@ -1,4 +1,4 @@
-"""How a release estimates counts from its measurements: its guarantees and the reader's guide depend on it."""
+"""The estimator of a release's counts, on which its guarantees and the reader's guide depend."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Estimator", "estimator", "is_adaptive"]
 
 
 class Estimator(StrEnum):
-    """How the estimates of a release are made from its measurements."""
+    """The estimator that makes a release's estimates from its measurements."""
 
     LEAST_SQUARES = "least squares"
     MODEL = "model"

@@ -1,4 +1,4 @@
-"""What a plan promises: every entry of a manifest that follows from the plan alone.
+"""The promises of a plan: every entry of a manifest that follows from the plan alone.
 
 Nothing here depends on a measurement. So `verify` can compute the same entries from the `plan.yaml` in a bundle.
 """

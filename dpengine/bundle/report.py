@@ -163,7 +163,7 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def about(plan: Plan) -> dict[str, Any]:
-    """Return what the plan says of its tables and columns."""
+    """Return the plan's statements about its tables and columns."""
     worded = [column.heading for column in map(plan.column, plan.released) if column.shown != column.labels]
     return {
         "title": plan.title or plan.dataset,

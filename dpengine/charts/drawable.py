@@ -18,7 +18,7 @@ __all__ = ["Drawable", "TablesOfFile"]
 
 
 class Drawable(Protocol):
-    """What charts read: a `Result` computes it, `TablesOfFile` finds it in a release file."""
+    """The numbers that charts read: a `Result` computes them, `TablesOfFile` finds them in a release file."""
 
     @property
     def plan(self) -> Plan:

@@ -60,7 +60,7 @@ _DAYS = (-719162, 2932896)  # from 0001-01-01 to 9999-12-31, in days from 1970
 
 @dataclass(frozen=True, slots=True)
 class HashedColumn:
-    """How a column is hashed: `cells` are SQL by alias over the relation `rows`, `outputs` SQL over the aliases.
+    """The hashing of a column: `cells` are SQL by alias over the relation `rows`, `outputs` SQL over the aliases.
 
     `words` turns the arrays of the outputs into one word for each row. It may also stand for several columns in turn,
     and return the words of one column after the other, in two dimensions.

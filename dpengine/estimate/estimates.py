@@ -86,7 +86,7 @@ class UnbiasedEstimates:
 
     @cached_property
     def allocations(self) -> tuple[Allocation, ...]:
-        """What was measured."""
+        """The allocations of all measured marginals."""
         return tuple(one.allocation for one in self.marginals)
 
     @cached_property

@@ -45,7 +45,7 @@ class ProcessEnded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one call may use; beyond it, the process fails or is ended.
+    """The resources that one call may use; beyond them, the process fails or is ended.
 
     `memory` is in bytes of allocated memory (mapped files are free), `seconds` are of processor time, `disk` is in
     bytes of any one file that is written, `files` is the number of files that are open at a time.

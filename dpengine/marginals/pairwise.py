@@ -326,7 +326,7 @@ class _Pairs:
 
 
 def _without_empty_cells(one: Measurement, single: Mapping[str, Floats], total: float) -> Measurement:
-    """Return a mostly empty pair without the noise of its empty cells, as evidence of its columns; others as they are.
+    """Return a mostly empty pair without the noise of its empty cells, as evidence of its columns; others unchanged.
 
     Its sums are far more accurate then, though which cells are empty is uncertain.
     """

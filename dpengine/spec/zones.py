@@ -37,7 +37,7 @@ _MAX_MATCHES, _ALIKE = 3, 0.75
 
 
 class Offsets(NamedTuple):
-    """How far a zone's clock is ahead of UTC, in seconds, from instant `first` to below `end`.
+    """The offsets of a zone's clock from UTC, in seconds, from instant `first` to below `end`.
 
     ``ahead[k]`` holds from ``changes[k - 1]`` to below ``changes[k]``. Instants are seconds since 1970.
     """
@@ -48,7 +48,7 @@ class Offsets(NamedTuple):
     ahead: tuple[int, ...]
 
     def at(self, instant: int) -> int | None:
-        """Return how far the clock is ahead at an instant; None before `first` and from `end` on."""
+        """Return the offset at an instant; None before `first` and from `end` on."""
         return self.ahead[bisect_right(self.changes, instant)] if self.first <= instant < self.end else None
 
 
@@ -148,6 +148,6 @@ def _load(zone: str) -> ZoneInfo:
 
 
 def _ahead(clock: ZoneInfo, instant: int) -> int:
-    """Return how far a clock is ahead of UTC at an instant, in seconds."""
+    """Return a clock's offset from UTC at an instant, in seconds."""
     utc = (_EPOCH + dt.timedelta(seconds=instant)).replace(tzinfo=clock)
     return round((clock.fromutc(utc).replace(tzinfo=None) - utc.replace(tzinfo=None)).total_seconds())

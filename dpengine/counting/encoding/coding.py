@@ -61,7 +61,7 @@ BLANKS = "".join(chr(i) for i in range(0x3001) if chr(i).isspace())
 
 @dataclass(frozen=True, slots=True)
 class Coding:
-    """How one column is encoded: `layers` are SQL by alias, each over the table's columns and the layers before it.
+    """The encoding of one column: `layers` are SQL by alias, each over the table's columns and the layers before it.
 
     `code` is SQL over these aliases. `complete` says that every row has a cell. Before the query runs, `lists` (each an
     enumeration of texts) and `functions` must be registered in the engine by their names.

@@ -53,7 +53,7 @@ _PIECE = 1 << 15  # values processed at once, so that they stay in a processor's
 
 @dataclass(frozen=True, slots=True)
 class BatchCoding:
-    """How one column is encoded batch by batch.
+    """The encoding of one column, batch by batch.
 
     `cells` are SQL by alias over the relation `rows`, `outputs` SQL over the aliases. `codes` turns the arrays of the
     outputs into codes: the index of each row's cell, or -1. `complete`, `lists` and `functions` are as in

@@ -16,7 +16,7 @@ __all__ = ["LOCAL_ACCOUNT", "OF_A_PERSON", "Account", "May", "accounts_of"]
 
 
 class May(StrEnum):
-    """What a role may allow in addition to seeing releases and budgets."""
+    """The permissions that a role may give in addition to seeing releases and budgets."""
 
     PUBLISH = mark("publish")  # bring tables, look at rows, publish, ask and choose within the cap
     CAP = mark("set caps")

@@ -1,4 +1,4 @@
-"""What is spent on a dataset and what is left, in numbers, as one bar, and in words."""
+"""The spent and the remaining budget of a dataset, in numbers, as one bar, and in words."""
 
 from __future__ import annotations
 

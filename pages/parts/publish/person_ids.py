@@ -1,4 +1,4 @@
-"""Which columns of the open table may identify persons: guessed from their names, or seen in the rows by the owner."""
+"""Find columns of the open table that may identify persons: by their names or, for the owner alone, by the rows."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ __all__ = ["publish_step"]
 
 @dataclass(frozen=True, slots=True)
 class _Bill:
-    """What publishing a plan on the open table costs, as the ledger stands."""
+    """The price of publishing a plan on the open table, as the ledger stands."""
 
     dataset: str
     published: bool  # the same plan on the same data, which costs nothing again

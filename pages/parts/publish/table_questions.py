@@ -29,8 +29,11 @@ MADE_FROM_ROWS = ("frequency", "answers")  # options that follow from answers, a
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a look at the rows found: the likely `encoding` if letters look wrong, rows `below` the table, a column of
-    `counts`, columns of `several` answers."""
+    """The oddities that a look at the rows has found.
+
+    `encoding` is the likely one if letters look wrong, `below` the number of rows below the table, `counts` a column of
+    frequencies, `several` the columns with several answers in a cell.
+    """
 
     encoding: str | None
     below: int

@@ -1,4 +1,4 @@
-"""What a release file contains: its tables with their errors, numbers and measurements, and its files."""
+"""Show what a release file contains: its tables with their errors, numbers and measurements, and its files."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ __all__ = ["ColumnCheck", "check_columns", "faults_of", "faulty", "sizes_of"]
 
 @dataclass(frozen=True, slots=True)
 class ColumnCheck:
-    """What is missing or wrong in a column's entry, and its number of cells, or None while that is unknown."""
+    """The faults of a column's entry, and its number of cells, or None while that is unknown."""
 
     faults: tuple[str, ...]
     size: int | None
