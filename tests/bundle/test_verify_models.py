@@ -172,7 +172,7 @@ def modelled() -> bytes:
         (stated("model_error", "factor", value=0.0), "an interval is wider than model_error says"),
         (stated_as(lambda factor: factor / 9, "model_error", "factor"), "an interval is wider than model_error says"),
         (narrowed(0.4), NARROWER),
-        (stated("model_error", "power", value=0.6), "the power of model_error is none of those that are tried"),
+        (stated("model_error", "power", value=0.6), "the power of model_error is not one that versions try"),
         (stated("model_error", value=None), "model_error is given if the tables of a model were audited, and only"),
         (purpose("as approved by the ministry"), "no version states this purpose"),
         (purpose("up to 9 pairs\n"), "no version states this purpose"),
@@ -230,7 +230,7 @@ def test_no_more_cells_are_left_by_merging_than_there_are(modelled: bytes, left:
     ("name", "value", "fault"),
     [
         ("cells", -1, "measurements → {} → cells"),
-        ("cells", 8, "measurement {}: more or fewer numbers were drawn"),
+        ("cells", 8, "measurement {}: the number of noisy numbers"),
         ("sensitivity", 0, "measurements → {} → sensitivity"),
     ],
 )

@@ -210,7 +210,7 @@ def test_a_release_is_kept_reopened_and_verified_and_costs_nothing_again() -> No
     (("columns", ["town", "pay"]), "no such quantiles"),
     (("columns", []), "no such quantiles"),
     (("merged_to", [2]), "not merged"),
-    (("purpose", "something else"), "a row is not 40 units of these columns"),
+    (("purpose", "something else"), "units_per_row is not 40, as for these columns"),
 ])  # fmt: skip
 def test_a_changed_choice_is_found(edit: tuple[str, object], fault: str) -> None:
     members = members_of(_bundle())

@@ -133,8 +133,8 @@ FAULTS = [
     Fault(
         "verify takes any shares of parts",
         DIVISION,
-        'if epsilon != share:\n            yield f"manifest.json: of ε, {name}',
-        'if False:\n            yield f"manifest.json: of ε, {name}',
+        'if epsilon != share:\n            yield f"manifest.json: the share of ε of {name}',
+        'if False:\n            yield f"manifest.json: the share of ε of {name}',
         OTHER_SHARES,
     ),
     Fault(

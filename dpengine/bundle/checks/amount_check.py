@@ -64,7 +64,7 @@ def _odd_associations(plan: Plan, table: Columns, numbers: Mapping[str, Floats])
         middle, low, high = (numbers[f"{each.column}{end}"] for end in ("", "_low", "_high"))
         lowest = 0.0 if each.kind == "standard_deviation" else -highest
         if not ((lowest <= low) & (high <= highest)).all():
-            faults.append(f"{each.column} is not within what it can be")
+            faults.append(f"{each.column} lies outside its possible range")
         if not ((low <= middle) & (middle <= high)).all():
             faults.append(f"{each.column} lies outside its interval")
     return faults
@@ -89,7 +89,7 @@ def _odd_quantiles(plan: Plan, table: Columns, name: str, numbers: Mapping[str, 
         elif not _are_knots(amount, places.astype(np.int64)):
             faults.append(f"{label} has an interval that does not end at knots, two or more apart")
         if (spans[1] < previous).any():
-            faults.append(f"{label} is below a quantile of fewer people")
+            faults.append(f"{label} is below the quantile of a smaller fraction")
         previous = spans[1]
     return faults
 

@@ -74,7 +74,7 @@ def wrong_purpose(entry: MeasurementEntry, plan: Plan) -> list[str]:
         size_fits = entry.cells == 0 and not entry.columns
     return [
         *([] if fits else [": mechanism or sensitivity does not fit this purpose"]),
-        *([] if size_fits else [": more or fewer numbers were drawn than for this purpose, or of other columns"]),
+        *([] if size_fits else [": the number of noisy numbers, or the columns, do not fit this purpose"]),
     ]
 
 
@@ -101,7 +101,7 @@ def wrong_audit(checked: Manifest, plan: Plan) -> Iterator[str]:
         yield "manifest.json: model_error is given if the tables of a model were audited, and only then"
     error = checked.model_error
     if error is not None and checked.schema_version >= SINCE and error.power not in POWERS:
-        yield "manifest.json: the power of model_error is none of those that are tried"
+        yield "manifest.json: the power of model_error is not one that versions try"
     if audits and estimator(plan) is Estimator.MODEL:
         of_model = sum(
             (rational(entry.epsilon) for entry in checked.measurements

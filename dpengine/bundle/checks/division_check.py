@@ -66,7 +66,7 @@ def wrong_division(
             yield _NOT_LEAST.format(tables="tables")
         return
     for each, share in wrong:
-        yield f"manifest.json: of ε, table {' × '.join(each.columns)} has {exact_text(share)} in every version"
+        yield f"manifest.json: the share of ε of {' × '.join(each.columns)} is {exact_text(share)} in every version"
     if kind is Estimator.LEAST_SQUARES and crossed:
         yield from _wrong_levels(plan, marginals)
     yield from _wrong_tallies(plan, marginals)
@@ -108,7 +108,7 @@ def wrong_parts(
     names = [*map(" × ".join, plan.parts.ranged), *of_levels, *map(" × ".join, direct)]
     for name, epsilon, share in zip(names, stated_shares, shares, strict=False):  # the rest, if any, is the model's
         if epsilon != share:
-            yield f"manifest.json: of ε, {name} has {exact_text(share)} in every version"
+            yield f"manifest.json: the share of ε of {name} is {exact_text(share)} in every version"
 
 
 def _shares_by_cells(plan: Plan, marginals: Sequence[Allocation], spent: Sequence[Fraction]) -> Shares:

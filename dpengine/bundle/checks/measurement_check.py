@@ -52,7 +52,7 @@ def _wrong_table(entry: MeasurementEntry, plan: Plan) -> list[str]:
         return [allocation]
     faults = _wrong_noise(entry, allocation, plan)
     if entry.shown_from is not None:
-        faults.append(": only found values are shown from a noisy count on")
+        faults.append(": shown_from is stated for a column whose values were not found")
     if entry.purpose is None and entry.merged_to is None:
         return faults
     if plan.has_amount(entry.columns):
@@ -107,9 +107,9 @@ def _wrong_search(entry: MeasurementEntry, plan: Plan, search: Search | None) ->
     if isinstance(column, Category) and column.among is not None:
         blank = FoundKeys.none(column.name, column.among, plan.epsilon, plan.unit.rows)
         if (entry.cells, entry.shown_from) != (blank.universe, blank.least):
-            faults.append(f": {blank.universe} keys and a least number of {blank.least} follow from plan.yaml")
+            faults.append(f": there are {blank.universe} keys, shown from a count of {blank.least}, by plan.yaml")
     elif entry.shown_from is not None:
-        faults.append(": bins are found from all that was measured")
+        faults.append(": shown_from is stated for bins, which are found from all counts")
     elif search is not None and entry.cells != search.values.size:
         faults.append(f": found.json holds {search.values.size:,} counts of boxes")
     return faults
@@ -164,10 +164,10 @@ def _allocation(entry: MeasurementEntry, plan: Plan) -> Allocation | str:
         return ": it names a column twice"
     tally = _tally(entry, plan)
     if tally is None:
-        return ": it counts persons in more cells, or other ones, than plan.yaml says"
+        return ": the number of cells per person, or the table, is not the one in plan.yaml"
     grain = plan.grain(entry.columns)
     if entry.units_per_row != grain:
-        return f": a row is not {grain:,} units of these columns"
+        return f": units_per_row is not {grain:,}, as for these columns"
     return Allocation(tuple(entry.columns), epsilon, entry.sensitivity, grain, tally)
 
 

@@ -30,7 +30,7 @@ def wrong_portals(members: Archive, manifest: Mapping[str, Any], plan: Plan, *, 
     earlier = {name: sealed for name, sealed in manifest["files"].items() if name not in later}
     for name, text in descriptions.texts(plan, {**manifest, "files": earlier}).items():
         if members.read(name, sizes.PROSE_BYTES) != text:
-            yield f"{name} is not what the manifest gives"
+            yield f"{name} does not follow from the manifest"
     from dpengine.bundle.portals import parquet  # loaded only where a bundle has such files
 
     facts, most = parquet.facts(manifest), sizes.manifest_bytes(plan)

@@ -58,7 +58,7 @@ def _wrong_sum(checked: Manifest, plan: Plan) -> Iterator[str]:
     """Check that cells were searched once in each column that asks for it, and that all prices add up to ε."""
     searched = [entry.columns for entry in checked.measurements if entry.purpose == SEARCH]
     if searched != [[name] for name in plan.finds]:
-        yield "manifest.json: each column whose cells were found is to be searched once"
+        yield "manifest.json: there must be exactly one search for each column whose cells were found"
     spent = sum((positive(entry.epsilon) or Fraction(0) for entry in checked.measurements), Fraction(0))
     if spent != plan.epsilon:
         yield f"manifest.json: the ε of all measurements does not add up to {exact_text(plan.epsilon)}"
@@ -95,7 +95,7 @@ def _wrong_parts(plan: Plan, marginals: Sequence[Allocation]) -> Iterator[str]:
     for k, part in enumerate(plan.parts.levels if plan.in_parts else ()):
         if not measures_levels(part, in_part[k]):
             name = part.resolution.column
-            yield f"manifest.json: what is measured is not the levels of {name}, each with the columns beside them"
+            yield f"manifest.json: the measured marginals are not the levels of {name}, each with all other columns"
     expected = [table for table in plan.supports if plan.has_amount(table)]
     measured = [frozenset(each.columns) for each in in_part[None]]
     if plan.in_parts and plan.parts.rest is not None and modelled(plan) is None:
@@ -120,7 +120,7 @@ def _wrong_boxes(checked: Manifest, ranged: Sequence[Columns], rows: int) -> lis
     if not ranged or measured == [(table, rows, DISCRETE_LAPLACE) for table in ranged]:
         return []
     name = " and ".join(" × ".join(table) for table in ranged)
-    return [f"manifest.json: table {name}, and no other, is to be measured once in boxes"]
+    return [f"manifest.json: exactly table {name} must be measured in boxes, once"]
 
 
 def _wrong_columns(checked: Manifest, plan: Plan, marginals: Sequence[Allocation]) -> Iterator[str]:

@@ -69,7 +69,7 @@ class AmountWidths:
                 if not fits:
                     yield f"intervals of {kind}_{name} are not as wide as its noise"
                 elif sums is not None and not self._plan.resolution.levels and not self._agree(name, table, *sums):
-                    yield f"intervals of {kind}_{name} do not lie around what those of other tables do"
+                    yield f"intervals of {kind}_{name} have other middles than those of other tables"
 
     def _compared(
         self,

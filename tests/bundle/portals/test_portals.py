@@ -248,7 +248,7 @@ def test_a_description_that_says_something_else_is_found(bundle: bytes, name: st
     members = members_of(bundle)
     assert old in members[name]
     members[name] = members[name].replace(old, new)
-    assert faults_of(zipped(members)) == (f"{name} is not what the manifest gives",)
+    assert faults_of(zipped(members)) == (f"{name} does not follow from the manifest",)
 
 
 @given(
