@@ -43,7 +43,7 @@ def filling_popover(place: DeltaGenerator, what: str, label: str, icon: str, box
 def change_columns(names: Iterable[str], fields: Mapping[str, Any], widget: str) -> None:
     """Change some fields in the entries of columns of these names, and draw the `widget` of each column anew."""
     declared, names = visit().entries.declared, list(names)
-    visit().change(declared=declared | {name: declared[name] | fields for name in names})
+    visit().change(declared=declared | {name: {**declared[name], **fields} for name in names})
     for name in names:
         visit().renew(f"{widget}-{name}")
 
