@@ -31,7 +31,7 @@ from dpengine.accounting import hash_chain, ledger_access, recognition
 from dpengine.accounting.amount import check_texts, read_amount, total
 from dpengine.accounting.approval import records
 from dpengine.accounting.approval.desk import Approvals
-from dpengine.accounting.drawing import LAST_STAGE, Kept, drawn, signals_deferred
+from dpengine.accounting.drawing import LAST_STAGE, Reopened, outcome_of, signals_deferred
 from dpengine.accounting.entry import Charge, Entry, Outcome, Resemblance, same_name
 from dpengine.accounting.ledger_access import LedgerAccess
 from dpengine.accounting.sketch import Sketch
@@ -43,7 +43,7 @@ from dpengine.translation.catalogue import _, mark
 __all__ = ["Ledger"]
 
 Exact = TypeVar("Exact")
-Result = TypeVar("Result", bound=Kept)
+Result = TypeVar("Result", bound=Reopened)
 
 
 class Ledger(LedgerAccess):
@@ -195,7 +195,7 @@ class Ledger(LedgerAccess):
                 if report is not None:
                     report(LAST_STAGE)
                 with signals_deferred():
-                    payload = self.record(charge, drawn(draw, exact))
+                    payload = self.record(charge, outcome_of(draw, exact))
             except BudgetError:
                 self.approvals.lapse(charge)
                 raise

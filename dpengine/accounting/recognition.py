@@ -81,12 +81,12 @@ def _key(key: bytes, release_id: str) -> bytes:
     return hash_chain.keyed(key, "sketch", release_id)
 
 
-def _are_others(snapshot: Snapshot, ours: Sequence[sa.Row[Any]], others: Sequence[sa.Row[Any]]) -> bool:
+def _are_others(snapshot: Snapshot, first_pool: Sequence[sa.Row[Any]], second_pool: Sequence[sa.Row[Any]]) -> bool:
     """Return whether a charge of one pool was stated to be of other people than a charge of the other pool."""
-    ids = {row.release_id for row in ours}, {row.release_id for row in others}
+    ids = {row.release_id for row in first_pool}, {row.release_id for row in second_pool}
     return any(
         each.other_people and each.release_id in theirs
-        for rows, theirs in ((ours, ids[1]), (others, ids[0]))
+        for rows, theirs in ((first_pool, ids[1]), (second_pool, ids[0]))
         for row in rows
         for each in snapshot.recognised(row)
     )

@@ -605,8 +605,8 @@ FAULTS = [
     Fault(
         "a result is shown that was not recorded",
         LEDGER,
-        "payload = self.record(charge, drawn(draw, exact))",
-        "payload = drawn(draw, exact).payload",
+        "payload = self.record(charge, outcome_of(draw, exact))",
+        "payload = outcome_of(draw, exact).payload",
         OF_LEDGER + "::test_a_charge_is_drawn_once_and_always_shown_from_what_is_stored",
     ),
     Fault(
