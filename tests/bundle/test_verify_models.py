@@ -248,8 +248,8 @@ def test_a_choice_or_an_audit_draws_no_more_numbers_than_it_can(
     ("place", "facts", "fault"),
     [
         (-2, {"merged_to": []}, "a measurement for this purpose is not merged"),
-        (-2, {"columns": ["age"]}, "than for this purpose, or of other columns"),
-        (-1, {"columns": ["age"]}, "than for this purpose, or of other columns"),
+        (-2, {"columns": ["age"]}, "or the columns, do not fit this purpose"),
+        (-1, {"columns": ["age"]}, "or the columns, do not fit this purpose"),
         (-2, {"sensitivity": 767}, DOES_NOT_FIT),
         (-1, {"sensitivity": 767}, DOES_NOT_FIT),
         (-1, {"mechanism": PERMUTE_AND_FLIP}, DOES_NOT_FIT),
