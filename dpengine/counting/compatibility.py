@@ -32,8 +32,8 @@ def column_faults(fields: Sequence[Field], columns: Sequence[Column | Grid], uni
     needed: list[tuple[str, Column | Grid | None]] = [(column.table_column, column) for column in columns]
     if unit.id is not None:
         needed.append((unit.id, None))
-    missing = [name for name in dict.fromkeys(name for name, _column in needed) if name not in types]
-    faults = [missing_columns(missing, list(types))] if missing else []
+    lacking = [name for name in dict.fromkeys(name for name, _column in needed) if name not in types]
+    faults = [missing_columns(lacking, list(types))] if lacking else []
     for name, column in needed:
         if name not in types:
             continue
@@ -56,7 +56,7 @@ def column_faults(fields: Sequence[Field], columns: Sequence[Column | Grid], uni
     return faults
 
 
-def missing_columns(missing: Sequence[str], names: list[str]) -> str:
+def missing_columns(lacking: Sequence[str], names: list[str]) -> str:
     """Return the message for columns that a table with `names` lacks, with close matches for the first of them.
 
     >>> missing_columns(["Age"], ["age", "sex"])
@@ -64,29 +64,29 @@ def missing_columns(missing: Sequence[str], names: list[str]) -> str:
     >>> missing_columns(["Age", "pay"], ["age", "sex"])
     "the table lacks 2 columns: 'Age' (did you mean 'age'?), 'pay'; it has 'age', 'sex'"
     """
-    several_missing = len(missing) > 1
+    several_missing = len(lacking) > 1
     if header_doubt(names):  # the names may be a person's row, which no message may quote
         if several_missing:
             return _(
                 "the table lacks {n} columns: {columns}; its first line looks like data: add a line with the names",
-                n=number(len(missing)),
-                columns=some_of(map(repr, missing)),
+                n=number(len(lacking)),
+                columns=some_of(map(repr, lacking)),
             )
         return _(
             "the table has no column {name}, and its first line looks like data: add a line with the names",
-            name=repr(missing[0]),
+            name=repr(lacking[0]),
         )
     names_in_words = some_of(map(repr, names), MAX_KNOWN)
     if several_missing:
-        first_missing = [_name_with_matches(name, names) for name in missing[:MAX_LISTED]]
-        columns = some_of([*first_missing, *missing[MAX_LISTED:]])
-        return _("the table lacks {n} columns: {columns}; it has {names}", n=number(len(missing)), columns=columns,
+        first_missing = [_name_with_matches(name, names) for name in lacking[:MAX_LISTED]]
+        columns = some_of([*first_missing, *lacking[MAX_LISTED:]])
+        return _("the table lacks {n} columns: {columns}; it has {names}", n=number(len(lacking)), columns=columns,
                  names=names_in_words)  # fmt: skip
-    if not (matches := _close_matches(missing[0], names)):
-        return _("the table has no column {name}; it has {names}", name=repr(missing[0]), names=names_in_words)
+    if not (matches := _close_matches(lacking[0], names)):
+        return _("the table has no column {name}; it has {names}", name=repr(lacking[0]), names=names_in_words)
     return _(
         "the table has no column {name}; did you mean {meant}? it has {names}",
-        name=repr(missing[0]),
+        name=repr(lacking[0]),
         meant=matches,
         names=names_in_words,
     )

@@ -39,7 +39,7 @@ __all__ = [
 
 MAX_STAGES = 200  # sets of columns whose means are used; of more, only single ones, pairs and whole tables
 HALVINGS = 60
-REFITS = 3  # fits of the signal, each weighted by the previous one
+REFITS = 3  # of the signal, each weighted by the one before
 SWEEPS = 20
 KURTOSIS = 5.0  # of Laplace noise, less 1: the variance of its square is at most this times the square of its variance
 ANCHORS = np.linspace(0.0, 1.0, 5)  # means at which the distribution of the noise is computed
@@ -213,7 +213,7 @@ def fit_means(
 
 
 def _kept(people: Floats, beyond: Floats, variance: float, weighted: bool) -> Floats:
-    """Return the part of each cell's noisy sum `beyond` that is signal, and not noise.
+    """Return the part of each cell's noisy sum `beyond` that is kept, since it is not noise.
 
     Equal weights suit little signal, but large cells alone determine it then: if these are close to all people, small
     cells that are not would be shrunk as much.

@@ -58,7 +58,7 @@ def former_quantiles(
     sums = np.stack([
         means_of(
             amount, table, known, [1.0] * (k + 1) + [0.0] * (knots - k - 1) + missing, stages, soft, among,
-            weighted=False,  # as in the versions of these releases
+            weighted=False,  # as means were fitted then
         )
         for k in range(knots - 1)
     ])  # fmt: skip

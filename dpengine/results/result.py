@@ -91,7 +91,7 @@ def _amounts(plan: Plan, measured: Measurements, model: WholeCounts) -> tuple[Am
     def count(table: Columns) -> Ints:
         return model.table(table, plan.resolution)
 
-    fitted = (fit_amount(plan.amount(name), filter(None, of_amount), count, soft) for name, of_amount in tables.items())
+    fitted = (fit_amount(plan.amount(name), filter(None, of), count, soft) for name, of in tables.items())
     return tuple(table for group in fitted for table in group)
 
 
