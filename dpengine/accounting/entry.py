@@ -115,7 +115,7 @@ def reopening(payload: bytes, kind: Kind, message: str) -> Iterator[dict[str, An
     try:
         fields: dict[str, Any] = json.loads(payload)
         if fields.pop("kind") != kind:
-            raise ValueError("another kind of entry")
+            raise KeyError(kind)
         yield fields
     except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, PlanError) as error:
         raise LedgerError(message) from error
