@@ -60,14 +60,14 @@ def ask(
     if not isinstance(table, Table):
         with open_table(table) as opened:
             return ask(opened, question, ledger, other_people=other_people, progress=progress)
-    book = ledger if ledger is not None else Ledger.in_memory()
+    charged = ledger if ledger is not None else Ledger.in_memory()
     single_query.check(table, _columns(question), question.unit)
-    fingerprint = book.fingerprint(count.digest(table))
+    fingerprint = charged.fingerprint(count.digest(table))
 
     def prepare() -> list[int] | Ints:
         blank = conclude(question, [0] * (question.groups * question.numbers))
         check_reopens(blank, blank.to_bytes(), reopen)
-        truncation_key = book.derive_key("truncation", fingerprint, question.key.encode())
+        truncation_key = charged.derive_key("truncation", fingerprint, question.key.encode())
         exact = _exact(table, question, Selection(question.where, question.unit, truncation_key, question.by))
         count.check_unchanged(table)
         return exact
@@ -82,7 +82,7 @@ def ask(
         Kind.ANSWER, question.dataset, fingerprint, question.key, question.epsilon, question.description, summary,
         _sketch(table, question), other_people,
     )  # fmt: skip
-    return book.charge_once(charge, prepare, draw, reopen, report=progress)
+    return charged.charge_once(charge, prepare, draw, reopen, report=progress)
 
 
 def rows_kept_questions(dataset: str, person: str, bounds: Sequence[int], epsilon: object) -> list[Question]:
@@ -189,15 +189,15 @@ def _columns(question: Question) -> list[Column | Grid]:
 
 
 def _exact(table: Table, question: Question, selection: Selection) -> list[int] | Ints:
-    """Return the exact numbers that get noise, in the sensitivity's units, or each candidate's score: private.
+    """Return the private exact numbers that get noise, in units of the sensitivity, or the candidates' scores.
 
     The numbers of each group follow one another.
     """
     match question.statistic:
         case Count():
-            return [rows for rows, _ in single_query.matching(table, selection)]
+            return [rows for rows, _ in single_query.count_matching(table, selection)]
         case Proportion(of=conditions):
-            return list(chain.from_iterable(single_query.matching(table, selection, conditions)))
+            return list(chain.from_iterable(single_query.count_matching(table, selection, conditions)))
         case Sum(of=grid) | Mean(of=grid) | Variance(of=grid) as statistic:
             groups = single_query.sums(table, selection, grid, squares=isinstance(statistic, Variance))
             return [part for each in groups for part in _parts(statistic, *each)]
@@ -208,7 +208,7 @@ def _exact(table: Table, question: Question, selection: Selection) -> list[int] 
 
 
 def _parts(statistic: Sum | Mean | Variance, rows: int, places: int, squares: int) -> tuple[int, ...]:
-    """Return the numbers from which a statistic is computed, given the number of rows, places and squares."""
+    """Return the measured numbers of a statistic, from the number of rows and the sums of places and of squares."""
     grid = statistic.of
     match statistic:
         case Sum():

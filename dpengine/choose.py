@@ -16,16 +16,15 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpengine.accounting.drawing import check_reopens
-from dpengine.accounting.entry import Charge, Kind, Outcome, same_name
+from dpengine.accounting.entry import Charge, Kind, Outcome, reopening, same_name
 from dpengine.accounting.ledger import Ledger
 from dpengine.array_types import Ints
-from dpengine.errors import LedgerError, PlanError
+from dpengine.errors import PlanError
 from dpengine.exact import exact_number
 from dpengine.noise.selection import (
     MAX_APART,
@@ -40,7 +39,7 @@ from dpengine.translation.catalogue import _, mark, number
 __all__ = ["Candidates", "Drawn", "Mechanism", "draw_once", "probabilities", "published", "reopen", "sample"]
 
 MAX_CANDIDATES = 10**6
-MAX_BITS = 4096  # of the scores' common denominator; any floats need 1,074
+MAX_BITS = 4096  # size of the scores' common denominator; any floats need 1,074
 
 
 class Mechanism(StrEnum):
@@ -189,15 +188,10 @@ def draw_once(candidates: Candidates, dataset: str, ledger: Ledger, question: st
 
 def reopen(payload: bytes) -> Drawn:
     """Return the choice that `Drawn.to_bytes` wrote; raise `LedgerError` if the payload is no choice."""
-    try:
-        fields: dict[str, Any] = json.loads(payload)
-        if fields.pop("kind") != Kind.CHOICE:
-            raise ValueError("another kind of entry")
+    with reopening(payload, Kind.CHOICE, "this entry of the ledger is not a choice") as fields:
         fields["names"] = tuple(fields["names"])
         fields |= {key: Fraction(fields[key]) for key in ("sensitivity", "epsilon")}
         return Drawn(**fields | {"mechanism": Mechanism(fields["mechanism"])})
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise LedgerError("this entry of the ledger is not a choice") from error
 
 
 def _draw(candidates: Candidates, exact: tuple[Ints, int]) -> tuple[str, Fraction]:

@@ -107,19 +107,28 @@ def combine(
     tables = _opened(release)
     amount = mean if sum is None else sum
     kind: Statistic = "percent" if of is not None else "mean" if mean else "sum" if sum else "count"
-    wanted = [_labels(tables.plan, each) for each in (where, of or {}, minus or {})]
+    selections = [_labels(tables.plan, each) for each in (where, of or {}, minus or {})]
     if since is not None:
-        return _since(tables, _opened(since), kind, amount, wanted[:2], relative=relative)
-    tables, total = _of_one_tally(tables, wanted, table)
-    cells = _Cells(tables, _table_for(tables.plan, wanted, kind, amount, total=total), amount)
+        return _since(tables, _opened(since), kind, amount, selections[:2], relative=relative)
+    tables, total = _tables_of_tally(tables, selections, table)
+    cells = _Cells(tables, _table_for(tables.plan, selections, kind, amount, total=total), amount)
     if minus is None:
-        return cells.published(kind, wanted[0]) or cells.rounded(kind, cells.number(kind, *wanted[:2]))
-    number, other = cells.number(kind, *wanted[:2]), cells.number(kind, wanted[2], _own_group(wanted[1], wanted[2]))
+        return cells.published(kind, selections[0]) or cells.rounded(kind, cells.number(kind, *selections[:2]))
+    number, other = (
+        cells.number(kind, *selections[:2]),
+        cells.number(kind, selections[2], _group_of_cells(selections[1], selections[2])),
+    )
     return cells.compared(kind, number, other, correlation(number, other), relative=relative)
 
 
 def _since(
-    later: _Tables, earlier: _Tables, kind: Statistic, amount: str | None, wanted: Sequence[_Labels], *, relative: bool
+    later: _Tables,
+    earlier: _Tables,
+    kind: Statistic,
+    amount: str | None,
+    selections: Sequence[_Labels],
+    *,
+    relative: bool,
 ) -> Combined:
     """Return the change of a number from an earlier release; errors of two releases are independent.
 
@@ -127,23 +136,25 @@ def _since(
     """
     check_different(_release_id(earlier), _release_id(later))
     plans = earlier.plan, later.plan
-    table = _table_of_both(earlier, later, wanted, kind, amount)
-    for name, labels in (each for chosen in wanted for each in chosen.items()):
-        apart = dict(labels_left_out(*plans, name))
+    table = _table_of_both(earlier, later, selections, kind, amount)
+    for name, labels in (each for chosen in selections for each in chosen.items()):
+        left_out = dict(labels_left_out(*plans, name))
         for label in labels:
-            if label in apart:
+            if label in left_out:
                 raise ReleaseError(
                     _("{name!r} has no cell {label!r} that stands for the same in both releases: {reason}",
-                      name=name, label=label, reason=apart[label])
+                      name=name, label=label, reason=left_out[label])
                 )  # fmt: skip
-    before, after = (_Cells(each, each.plan.by_columns[frozenset(table)], amount) for each in (earlier, later))
-    single = [each.published(kind, wanted[0]) for each in (before, after)]
+    earlier_cells, later_cells = (
+        _Cells(each, each.plan.by_columns[frozenset(table)], amount) for each in (earlier, later)
+    )
+    single = [each.published(kind, selections[0]) for each in (earlier_cells, later_cells)]
     if (old := single[0]) is not None and (new := single[1]) is not None:
         numbers = [NoisyNumber(each.value, each.value, each.low, each.high) for each in (old, new)]
-        least = least_change(earlier, later, table) if kind == "count" and not relative else 0.0
+        min_distance = least_change(earlier, later, table) if kind == "count" and not relative else 0.0
     else:
-        numbers, least = [each.number(kind, *wanted) for each in (before, after)], 0.0
-    return after.compared(kind, numbers[1], numbers[0], 0.0, relative=relative, least=least)
+        numbers, min_distance = [each.number(kind, *selections) for each in (earlier_cells, later_cells)], 0.0
+    return later_cells.compared(kind, numbers[1], numbers[0], 0.0, relative=relative, min_distance=min_distance)
 
 
 class _Cells:
@@ -182,27 +193,27 @@ class _Cells:
     def compared(
         self,
         kind: Statistic,
-        one: NoisyNumber,
-        other: NoisyNumber,
-        together: float,
+        first: NoisyNumber,
+        reference: NoisyNumber,
+        rho: float,
         *,
         relative: bool,
-        least: float = 0,
+        min_distance: float = 0,
     ) -> Combined:
         """Return the difference of two numbers whose errors correlate so, or in percent of the other if `relative`.
 
-        The ends of its interval are at least `least` apart from it.
+        The ends of its interval are at least `min_distance` apart from it.
         """
         if not relative:
-            number = self._within(one.less(other, together), -math.inf, whole=kind == "count")
-            low, high = min(number.low, number.value - least), max(number.high, number.value + least)
+            number = self._within(first.less(reference, rho), -math.inf, whole=kind == "count")
+            low, high = min(number.low, number.value - min_distance), max(number.high, number.value + min_distance)
             return Combined(number.value, low, high, self.table)
         negative = self._amount is not None and self._plan.amount(self._amount).low < 0
-        return self._within(one.percent_more(other, together), -math.inf if negative else -100, whole=False)
+        return self._within(first.percent_more(reference, rho), -math.inf if negative else -100, whole=False)
 
-    def _within(self, number: NoisyNumber, least: float, *, whole: bool) -> Combined:
+    def _within(self, number: NoisyNumber, minimum: float, *, whole: bool) -> Combined:
         low, high = (math.floor(number.low), math.ceil(number.high)) if whole else (number.low, number.high)
-        return Combined(number.value, max(least, min(low, number.value)), max(high, number.value), self.table)
+        return Combined(number.value, max(minimum, min(low, number.value)), max(high, number.value), self.table)
 
     @cached_property
     def _basis(self) -> Basis:
@@ -220,40 +231,42 @@ class _Cells:
         return replicate_amounts(self._basis)(self.table)
 
     def _count(self, chosen: _Labels) -> NoisyNumber:
-        return from_replicates(float(self._picked(self._whole[None], chosen)[0]), self._picked(self._draws, chosen))
+        return from_replicates(
+            float(self._sum_over(self._counts[None], chosen)[0]), self._sum_over(self._draws, chosen)
+        )
 
     def _percent(self, chosen: _Labels, of: _Labels) -> NoisyNumber:
-        cell, group = (self._picked(self._draws, each) for each in (chosen, of))
-        part, whole = (float(self._picked(self._whole[None], each)[0]) for each in (chosen, of))
+        cell, group = (self._sum_over(self._draws, each) for each in (chosen, of))
+        part, total = (float(self._sum_over(self._counts[None], each)[0]) for each in (chosen, of))
         ratio = part_of_group(cell, group)
-        value = 100 * part / whole if whole else math.nan
+        value = 100 * part / total if total else math.nan
         return NoisyNumber(value, 100 * ratio.estimate, 100 * ratio.low, 100 * ratio.high, 100 * ratio.errors)
 
     def _of_amount(self, kind: Statistic, chosen: _Labels) -> NoisyNumber:
         assert self._amount is not None
-        drawn = self._draws_of_amount
-        known, total = (self._picked(drawn[f"{each}_{self._amount}"], chosen) for each in ("known", "sum"))
+        draws = self._draws_of_amount
+        people, total = (self._sum_over(draws[f"{each}_{self._amount}"], chosen) for each in ("known", "sum"))
         if kind == "sum":
             return from_replicates(total[0], total)
         amount = self._plan.amount(self._amount)
         low, width = float(amount.low), float(amount.high - amount.low)
-        ratio = part_of_group((total - low * known) / width, known)
-        estimate, least, most = (low + width * each for each in (ratio.estimate, ratio.low, ratio.high))
-        return NoisyNumber(estimate, estimate, least, most, width * ratio.errors)
+        ratio = part_of_group((total - low * people) / width, people)
+        estimate, low_end, high_end = (low + width * each for each in (ratio.estimate, ratio.low, ratio.high))
+        return NoisyNumber(estimate, estimate, low_end, high_end, width * ratio.errors)
 
     @cached_property
-    def _whole(self) -> Floats:
+    def _counts(self) -> Floats:
         """The whole counts of the table, one axis a column."""
         counts: Floats = self._tables.numbers(self.table)["count"].astype(np.float64)
         return counts.reshape(self._plan.shape(self.table))
 
-    def _picked(self, values: Floats, chosen: _Labels) -> Floats:
+    def _sum_over(self, values: Floats, chosen: _Labels) -> Floats:
         """Return the sums over the chosen cells along the first axis."""
         places = [
             np.array(_codes(self._plan, name, chosen.get(name, self._plan.column(name).labels))) for name in self.table
         ]
-        picked: Floats = values[np.ix_(np.arange(len(values)), *places)].reshape(len(values), -1).sum(axis=1)
-        return picked
+        sums: Floats = values[np.ix_(np.arange(len(values)), *places)].reshape(len(values), -1).sum(axis=1)
+        return sums
 
 
 def _opened(release: Readable | Result) -> _Tables:
@@ -269,9 +282,9 @@ def _labels(plan: Plan, selection: Selection) -> _Labels:
     if not isinstance(selection, Mapping):
         raise ReleaseError(_("cells are chosen by the labels of each column, such as {example}", example=EXAMPLE))
     chosen = {}
-    for typed, given in selection.items():
+    for typed, values in selection.items():
         name = column_typed(plan, typed)
-        labels = labels_typed(plan, name, given)
+        labels = labels_typed(plan, name, values)
         if not labels:
             raise ReleaseError(_("choose at least one value of {name!r}", name=name))
         if len(_codes(plan, name, labels)) < plan.column(name).size:
@@ -281,27 +294,29 @@ def _labels(plan: Plan, selection: Selection) -> _Labels:
 
 def _codes(plan: Plan, name: str, labels: Sequence[str]) -> list[int]:
     """Return the places of some labels of a column, in order. Raises `ReleaseError` for an unknown one."""
-    known = {label: place for place, label in enumerate(plan.column(name).labels)}
-    found = labels if known.keys() >= {*labels} else labels_typed(plan, name, labels)
-    return sorted({known[label] for label in found})
+    place_of = {label: place for place, label in enumerate(plan.column(name).labels)}
+    in_files = labels if place_of.keys() >= {*labels} else labels_typed(plan, name, labels)
+    return sorted({place_of[label] for label in in_files})
 
 
 def _both(plan: Plan, where: _Labels, of: _Labels) -> _Labels:
     """Return the labels of the cells that are in both selections."""
-    both = {**of, **where}
+    joined = {**of, **where}
     for name in where.keys() & of.keys():
-        both[name] = [label for label in where[name] if label in of[name]]
-        if not both[name]:
+        joined[name] = [label for label in where[name] if label in of[name]]
+        if not joined[name]:
             raise ReleaseError(_("no cell of {name!r} is in both selections", name=name))
-    return both
+    return joined
 
 
-def _own_group(of: _Labels, cells: _Labels) -> _Labels:
-    """Return the group of which other cells are a percentage: women part time of women, minus men part time of men."""
+def _group_of_cells(of: _Labels, cells: _Labels) -> _Labels:
+    """Return the group of the compared cells, as in: women part time of women, minus men part time of men."""
     return {name: labels if {*labels} & {*cells.get(name, labels)} else cells[name] for name, labels in of.items()}
 
 
-def _of_one_tally(release: _Tables, wanted: Sequence[_Labels], table: Sequence[str] | None) -> tuple[_Tables, bool]:
+def _tables_of_tally(
+    release: _Tables, selections: Sequence[_Labels], table: Sequence[str] | None
+) -> tuple[_Tables, bool]:
     """Return the tables that count as `table` does, or as all with the columns do, and whether they have a total.
 
     Sums of different cells of persons count persons only if each is in one cell.
@@ -309,9 +324,9 @@ def _of_one_tally(release: _Tables, wanted: Sequence[_Labels], table: Sequence[s
     plan = release.plan
     if not plan.tallied:
         return release, True
-    having = _with_columns(plan.marginals, wanted) if table is None else [table_typed(plan, table)]
-    having = having if table is not None or _columns(wanted) else [()]
-    tallies = {plan.tally_of(each) for each in having}
+    tables = _with_columns(plan.marginals, selections) if table is None else [table_typed(plan, table)]
+    tables = tables if table is not None or _columns(selections) else [()]
+    tallies = {plan.tally_of(each) for each in tables}
     if len(tallies) > 1:
         raise ReleaseError(
             _("some tables with these columns count rows, and others distinct people: name the table to use")
@@ -322,38 +337,40 @@ def _of_one_tally(release: _Tables, wanted: Sequence[_Labels], table: Sequence[s
     return release.of_tally(tally), tally == 0
 
 
-def _table_for(plan: Plan, wanted: Sequence[_Labels], kind: Statistic, amount: str | None, *, total: bool) -> Columns:
+def _table_for(
+    plan: Plan, selections: Sequence[_Labels], kind: Statistic, amount: str | None, *, total: bool
+) -> Columns:
     """Return the smallest published table with all columns in which cells are chosen, and with the amount's numbers."""
-    having = _with_columns((*plan.marginals, *([()] if total else [])), wanted)
+    tables = _with_columns((*plan.marginals, *([()] if total else [])), selections)
     if amount is not None:
         published = plan.means if kind == "mean" else plan.sums
-        having = [table for table in having if amount in published(table)]
-    if not having:
-        needed = _columns(wanted)
+        tables = [table for table in tables if amount in published(table)]
+    if not tables:
+        needed = _columns(selections)
         what = _("no published table has all of these columns: {columns}; published are: {tables}",
                  columns=some_of(needed), tables=some_of(map(name_of, plan.marginals), MAX_TABLES))  # fmt: skip
         if amount is not None:
             what = _("this number of {amount!r} is published in no table with these columns: {columns}",
                      amount=amount, columns=some_of(needed) or "()")  # fmt: skip
         raise ReleaseError(what)
-    return min(having, key=plan.cells)
+    return min(tables, key=plan.cells)
 
 
 def _table_of_both(
-    earlier: _Tables, later: _Tables, wanted: Sequence[_Labels], kind: Statistic, amount: str | None
+    earlier: _Tables, later: _Tables, selections: Sequence[_Labels], kind: Statistic, amount: str | None
 ) -> Columns:
     """Return the smallest table that is compared, with all columns and numbers, as the later release names it."""
     for each in (earlier, later):
         _check_rows(each.plan)
-    having = _with_columns(shared_tables(earlier, later), wanted)
+    tables = _with_columns(shared_tables(earlier, later), selections)
     if amount is not None:
-        having = [each for each in having if f"{kind}_{amount}" in shared_names(earlier.plan, later.plan, each)]
-    if not having:
+        tables = [each for each in tables if f"{kind}_{amount}" in shared_names(earlier.plan, later.plan, each)]
+    if not tables:
         raise ReleaseError(
             _("the releases have no table with this number, counted for the same unit, and these columns: {columns}",
-              columns=some_of(_columns(wanted)) or "()")
+              columns=some_of(_columns(selections)) or "()")
         )  # fmt: skip
-    return min(having, key=later.plan.cells)
+    return min(tables, key=later.plan.cells)
 
 
 def _check_rows(plan: Plan) -> None:
@@ -361,10 +378,10 @@ def _check_rows(plan: Plan) -> None:
         raise ReleaseError(_("some tables of this release count distinct people, so cells cannot be added up"))
 
 
-def _with_columns(tables: Iterable[Columns], wanted: Sequence[_Labels]) -> list[Columns]:
-    return [table for table in tables if {*_columns(wanted)} <= {*table}]
+def _with_columns(tables: Iterable[Columns], selections: Sequence[_Labels]) -> list[Columns]:
+    return [table for table in tables if {*_columns(selections)} <= {*table}]
 
 
-def _columns(wanted: Sequence[_Labels]) -> dict[str, None]:
+def _columns(selections: Sequence[_Labels]) -> dict[str, None]:
     """Return the columns in which cells are chosen, in order."""
-    return dict.fromkeys(name for each in wanted for name in each)
+    return dict.fromkeys(name for each in selections for name in each)

@@ -1,4 +1,4 @@
-"""What two releases have in common, number by number, and why the rest of them is not compared.
+"""Match two releases number by number, and say why the rest of them is not compared.
 
 Both plans alone decide: a number is compared if the two stand for the same. Two tables of the same columns are one
 table, whatever the order of these; it is named as in the later release.
@@ -26,7 +26,7 @@ NAMED = 5  # labels that are named one by one
 
 @dataclass(frozen=True, slots=True)
 class NotCompared:
-    """What is not compared, and why.
+    """A table, label or number that is not compared, and the reason.
 
     It is a table; or, with a `number` such as ``mean_pay``, that number of a table; or, where `table` is None,
     `labels` of a `column`, in every table.
@@ -39,7 +39,7 @@ class NotCompared:
     labels: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return what it is, by the names of the files.
+        """Return the table, label or number that is not compared, by its name in the files.
 
         >>> str(NotCompared("", ("state", "sex"), "mean_pay")), str(NotCompared("", column="town", labels=("A", "B")))
         ('mean_pay in state × sex', 'town = A, B')
@@ -102,13 +102,13 @@ def why_not(first: Plan, second: Plan, table: Columns) -> str:
 
 
 def shared_labels(first: Plan, second: Plan, name: str) -> set[str]:
-    """Return the labels of a column that both releases have, and that stand for the same in both."""
+    """Return the labels of a column that both releases have, with the same meaning in both."""
     excluded = {label for label, _reason in labels_left_out(first, second, name)}
     return {*second.column(name).labels} - excluded
 
 
 def shared_names(first: Plan, second: Plan, table: Columns) -> list[str]:
-    """Return the names of the statistics of a table that both releases have, of amounts that stand for the same."""
+    """Return the names of the statistics of a table that both releases have, of amounts with the same meaning."""
     return [name for name, amounts in _statistics(second, table).items()
             if _statistics(first, table).get(name) == amounts]  # fmt: skip
 
@@ -139,7 +139,7 @@ def _counted(plan: Plan, table: Columns) -> str:
 
 
 def labels_left_out(first: Plan, second: Plan, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the labels of a column that are in one release only, or stand for something else in each, and why."""
+    """Yield the labels of a column that are in one release only, or differ in meaning, and why."""
     before, after = (dict.fromkeys(plan.column(name).labels) for plan in (first, second))
     old, new = (_stand_for(plan, name) for plan in (first, second))
     for label in after:
@@ -161,7 +161,7 @@ def _unlike(label: str) -> str:
 
 
 def _stand_for(plan: Plan, name: str) -> dict[str, object]:
-    """Return what those labels of a column stand for that do not say it themselves."""
+    """Return the meaning of labels of a column that do not say it themselves."""
     declared = plan.column(plan.resolution.declared((name,))[0])
     missing = {*declared.missing_as} if declared.missing else None
     groups: dict[str, set[str]] = defaultdict(set)
@@ -172,7 +172,7 @@ def _stand_for(plan: Plan, name: str) -> dict[str, object]:
 
 
 def _numbers_left_out(first: Plan, second: Plan, table: Columns) -> Iterator[NotCompared]:
-    """Yield the statistics of a table that are in one release only, or of amounts that stand for something else."""
+    """Yield the statistics of a table that are in one release only, or of amounts that differ in meaning."""
     old, new = _statistics(first, table), _statistics(second, table)
     for name in dict.fromkeys((*new, *old)):
         if name not in old:
@@ -185,12 +185,12 @@ def _numbers_left_out(first: Plan, second: Plan, table: Columns) -> Iterator[Not
 
 
 def _statistics(plan: Plan, table: Columns) -> dict[str, list[tuple[object, ...]]]:
-    """Return the statistics of a table by name, with what the values of their amounts stand for."""
+    """Return the statistics of a table by name, with the meaning of the values of their amounts."""
     published = measures(plan, plan.by_columns[frozenset(table)])
     return {name: _amounts(plan, each) for each in published for name in each.names}
 
 
 def _amounts(plan: Plan, measure: Measure) -> list[tuple[object, ...]]:
-    """Return what the values of the amounts of a measure stand for: one beyond a bound counts as that bound."""
+    """Return the meaning of the values of a measure's amounts: one beyond a bound counts as that bound."""
     amounts = [plan.amount(name) for name in (measure.amount, measure.on) if name]
     return [(each.low, each.high, each.step, {*each.missing_as}) for each in amounts]

@@ -78,13 +78,15 @@ def compare(before: Readable, after: Readable, tables: Iterable[Columns] | None 
     """
     first, second = map(read, (before, after))
     check_different(first.manifest["release_id"], second.manifest["release_id"])
-    shared = {frozenset(table): table for table in shared_tables(first, second)}
-    wanted = [shared[each] for each in (shared if tables is None else map(frozenset, tables)) if each in shared]
-    if not wanted:
+    by_columns = {frozenset(table): table for table in shared_tables(first, second)}
+    compared = [
+        by_columns[each] for each in (by_columns if tables is None else map(frozenset, tables)) if each in by_columns
+    ]
+    if not compared:
         problem = _("the two releases have no table with the same columns and cells, counted for the same unit")
         reasons = [f"{each}: {each.reason}" for each in differences(first.plan, second.plan)]
         raise ReleaseError("; ".join((problem, *reasons[:MAX_REASONS])))
-    return {table: _changes(first, second, table) for table in wanted}
+    return {table: _changes(first, second, table) for table in compared}
 
 
 def check_different(first: str, second: str) -> None:
@@ -188,32 +190,32 @@ def _changes(first: Published, second: Published, table: Columns) -> pd.DataFram
 
     places = list(range(len(table)))
     labels = [published_name(name, COLUMNS) for name in table]
-    shared = [shared_labels(first.plan, second.plan, name) for name in table]
+    common = [shared_labels(first.plan, second.plan, name) for name in table]
     statistics = [(name, f"{name}_low", f"{name}_high") for name in shared_names(first.plan, second.plan, table)]
     rows = []
     for names in (_COUNT, *statistics):
         earlier, later = (_part(each, table, names) for each in (first, second))
-        how: Any = {"on": places} if places else {"how": "cross"}
-        both = later.merge(earlier, suffixes=("_after", "_before"), **how)
+        merge_options: Any = {"on": places} if places else {"how": "cross"}
+        merged = later.merge(earlier, suffixes=("_after", "_before"), **merge_options)
         for place in places:
-            both = both[both[place].isin(shared[place])]
-        new, new_low, new_high = (both[f"{end}_after"].to_numpy(float) for end in _COUNT)
-        old, old_low, old_high = (both[f"{end}_before"].to_numpy(float) for end in _COUNT)
+            merged = merged[merged[place].isin(common[place])]
+        new, new_low, new_high = (merged[f"{end}_after"].to_numpy(float) for end in _COUNT)
+        old, old_low, old_high = (merged[f"{end}_before"].to_numpy(float) for end in _COUNT)
         change = new - old
-        down = np.hypot(np.maximum(new - new_low, 0), np.maximum(old_high - old, 0))
-        up = np.hypot(np.maximum(new_high - new, 0), np.maximum(old - old_low, 0))
+        below = np.hypot(np.maximum(new - new_low, 0), np.maximum(old_high - old, 0))
+        above = np.hypot(np.maximum(new_high - new, 0), np.maximum(old - old_low, 0))
         if names == _COUNT:
-            least = least_change(first, second, table)
-            down, up = (np.ceil(np.maximum(each, least)) for each in (down, up))
-        low, high = change - down, change + up
+            min_width = least_change(first, second, table)
+            below, above = (np.ceil(np.maximum(each, min_width)) for each in (below, above))
+        low, high = change - below, change + above
         columns = (names[0], old, new, change, low, high, (low > 0) | (high < 0))
-        rows.append(both[places].set_axis(labels, axis=1).assign(**dict(zip(COLUMNS, columns, strict=True))))
+        rows.append(merged[places].set_axis(labels, axis=1).assign(**dict(zip(COLUMNS, columns, strict=True))))
     return pd.concat(rows, ignore_index=True)
 
 
 def _part(release: Published, table: Columns, names: tuple[str, str, str]) -> pd.DataFrame:
     """Return the labels of a table as plain texts, called by their places, and a number with its ends as of a count."""
-    own = release.plan.by_columns[frozenset(table)]
-    frame = release.tables[own]
-    kept = frame.iloc[:, [own.index(name) for name in table]].astype(object)
-    return kept.set_axis(range(len(table)), axis=1).join(frame[[*names]].set_axis(_COUNT, axis=1))
+    published_table = release.plan.by_columns[frozenset(table)]
+    frame = release.tables[published_table]
+    labels = frame.iloc[:, [published_table.index(name) for name in table]].astype(object)
+    return labels.set_axis(range(len(table)), axis=1).join(frame[[*names]].set_axis(_COUNT, axis=1))

@@ -20,12 +20,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from dpengine.accounting.drawing import check_reopens
-from dpengine.accounting.entry import Charge, Kind, Outcome
+from dpengine.accounting.entry import Charge, Kind, Outcome, reopening
 from dpengine.accounting.ledger import Ledger
 from dpengine.accounting.sketch import Sketch
 from dpengine.array_types import Columns, Ints
 from dpengine.counting import count, table_sketch
-from dpengine.errors import LedgerError, PlanError
+from dpengine.errors import PlanError
 from dpengine.exact import exact_text, rational
 from dpengine.noise.laplace import perturb
 from dpengine.noise.selection import permute_and_flip
@@ -130,11 +130,11 @@ def run_mechanism(
     if not isinstance(table, Table):
         with open_table(table) as opened:
             return run_mechanism(mechanism, opened, plan, ledger, other_people=other_people)
-    book = ledger if ledger is not None else Ledger.in_memory()
+    charged = ledger if ledger is not None else Ledger.in_memory()
     _check(mechanism, plan)
     count.check(table, plan)
     plan_id = _identity(mechanism.name, plan.key)
-    fingerprint = book.fingerprint(digest_for(table, plan_id, book))
+    fingerprint = charged.fingerprint(digest_for(table, plan_id, charged))
 
     def concluded(value: Any) -> MechanismResult:
         created = datetime.now(UTC).isoformat(timespec="seconds")
@@ -144,7 +144,7 @@ def run_mechanism(
     def prepare() -> list[Ints]:
         blank = concluded(None)
         check_reopens(blank, blank.to_bytes(), reopen)
-        key = book.derive_key("truncation", fingerprint, plan_id.encode())
+        key = charged.derive_key("truncation", fingerprint, plan_id.encode())
         exact = count.count(table, plan, plan.marginals, truncation_key=key)
         count.check_unchanged(table)
         return exact
@@ -163,18 +163,13 @@ def run_mechanism(
         Kind.MECHANISM, plan.dataset, fingerprint, plan_id, plan.epsilon, plan.title, f"mechanism {mechanism.name}",
         other_people=other_people,
     )  # fmt: skip
-    return book.charge_once(charge, prepare, draw, reopen, sketch)
+    return charged.charge_once(charge, prepare, draw, reopen, sketch)
 
 
 def reopen(payload: bytes) -> MechanismResult:
     """Return what `MechanismResult.to_bytes` wrote; raise `LedgerError` if the payload is something else."""
-    try:
-        fields: dict[str, Any] = json.loads(payload)
-        if fields.pop("kind") != Kind.MECHANISM:
-            raise ValueError("another kind of entry")
+    with reopening(payload, Kind.MECHANISM, "this entry of the ledger is not the result of a mechanism") as fields:
         return MechanismResult(**fields)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise LedgerError("this entry of the ledger is not the result of a mechanism") from error
 
 
 def _check(mechanism: Mechanism, plan: Plan) -> None:

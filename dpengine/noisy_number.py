@@ -1,4 +1,4 @@
-"""A number with a 95 % interval and the errors that it may have, and two such numbers compared.
+"""A number with a 95 % interval and replicates of its error, and the comparison of two such numbers.
 
 A difference follows from two intervals and the correlation of their errors (Zou and Donner 2008, "Construction of
 confidence limits about effect measures", Statistics in Medicine 27, 1693-1702), and so does a ratio (Donner and Zou
@@ -27,7 +27,7 @@ DECIMALS = 9  # of a percentage
 
 @dataclass(frozen=True, slots=True)
 class NoisyNumber:
-    """A published value, its estimate with the ends of its interval, and the errors of this in the replicates."""
+    """A published value, its estimate with the ends of its interval, and the estimate's errors in the replicates."""
 
     value: float
     estimate: float
@@ -45,8 +45,8 @@ class NoisyNumber:
         """How far the upper end is above the estimate."""
         return self.high - self.estimate
 
-    def less(self, other: NoisyNumber, together: float) -> NoisyNumber:
-        """Return the difference from another number; `together` is the correlation of their errors.
+    def less(self, other: NoisyNumber, rho: float) -> NoisyNumber:
+        """Return the difference from another number; `rho` is the correlation of their errors.
 
         >>> one, other = (NoisyNumber(n, n, n - 3, n + 3) for n in (9.0, 5.0))
         >>> one.less(other, 0.5)
@@ -54,14 +54,14 @@ class NoisyNumber:
         """
 
         def distance(one: float, two: float) -> float:
-            return math.sqrt(max(0.0, one**2 + two**2 - 2 * together * one * two))
+            return math.sqrt(max(0.0, one**2 + two**2 - 2 * rho * one * two))
 
         estimate = self.estimate - other.estimate
         below, above = distance(self.below, other.above), distance(self.above, other.below)
         return NoisyNumber(self.value - other.value, estimate, estimate - below, estimate + above)
 
-    def percent_more(self, other: NoisyNumber, together: float) -> NoisyNumber:
-        """Return by how many percent of another number this is more than it; `together` is as for `less`.
+    def percent_more(self, other: NoisyNumber, rho: float) -> NoisyNumber:
+        """Return the difference from another number in percent of that number; `rho` is as for `less`.
 
         Raises `ReleaseError` if the other number may be 0: the ratio may then be any number.
 
@@ -74,21 +74,21 @@ class NoisyNumber:
             )
         turned = NoisyNumber(-self.value, -self.estimate, -self.high, -self.low)
         value, estimate = (one / two for one, two in ((self.value, other.value), (self.estimate, other.estimate)))
-        ends = _least_ratio(self, other, together), -_least_ratio(turned, other, -together)
+        ends = _least_ratio(self, other, rho), -_least_ratio(turned, other, -rho)
         value, estimate, low, high = (round(100 * ratio - 100, DECIMALS) for ratio in (value, estimate, *ends))
         return NoisyNumber(value, estimate, low, high)
 
 
-def _least_ratio(cell: NoisyNumber, group: NoisyNumber, together: float) -> float:
+def _least_ratio(cell: NoisyNumber, group: NoisyNumber, rho: float) -> float:
     """Return the lower end of the interval of cell ÷ group, which is known to be more than 0.
 
     It is the p where cell − p·group is as far above 0 as noise may put it, by the sides of both intervals that point
     there: the root of below² − 2·p·shared + p²·side². So it is negative if the cell's own lower end is.
     """
     side = group.above if cell.low >= 0 else group.below
-    shared = together * cell.below * side
+    covariance = rho * cell.below * side
     square, constant = group.estimate**2 - side**2, cell.estimate**2 - cell.below**2
-    middle = cell.estimate * group.estimate - shared
+    middle = cell.estimate * group.estimate - covariance
     root = math.sqrt(max(middle**2 - square * constant, 0.0))
     if cell.low >= 0:
         return constant / (middle + root) if constant > 0 else 0.0
@@ -115,10 +115,10 @@ def from_replicates(value: float, drawn: Floats) -> NoisyNumber:
 def part_of_group(cell: Floats, group: Floats) -> NoisyNumber:
     """Return the ratio, from 0 to 1, of two estimates, each with its replicates; errors are those of a small change."""
     errors = [each[1:] - each[0] for each in (cell, group)]
-    shared = HALF_WIDTH**2 * float((errors[0] * errors[1]).mean())
+    covariance = HALF_WIDTH**2 * float((errors[0] * errors[1]).mean())
     reaches: Sequence[Floats] = [np.full((1, 1), _reach(each)) for each in (cell, group)]
-    both = [np.full((1, 1), shared)] * 2
-    ends = ends_of_ratio(cell[:1, None], group[:1, None], [reaches[0]] * 2, [reaches[1]] * 2, both)
+    covariances = [np.full((1, 1), covariance)] * 2
+    ends = ends_of_ratio(cell[:1, None], group[:1, None], [reaches[0]] * 2, [reaches[1]] * 2, covariances)
     low, high = (float(each[0, 0]) for each in ends)
     estimate = min(max(cell[0] / group[0], low), high) if group[0] > 0 else (low + high) / 2
     size = max(group[0], float(reaches[1][0, 0]), np.finfo(float).tiny)

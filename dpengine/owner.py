@@ -96,7 +96,7 @@ def cells_kept(table: Table, columns: Sequence[Column], person: str, bounds: Seq
 def _under(
     bounds: Sequence[int], each: Ints, people: Ints
 ) -> tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Return the sum of `each` over `people`, the `bounds`, what is kept under them, and how many people wholly."""
+    """Return the total of `each` over `people`, the `bounds`, the total kept under each, and the people kept wholly."""
     kept = tuple(int(np.minimum(each, bound) @ people) for bound in bounds)
     complete = tuple(int(people[each <= bound].sum()) for bound in bounds)
     return int(each @ people), tuple(bounds), kept, complete

@@ -45,7 +45,7 @@ MAX_DECIMALS = 4
 def percentages(
     release: Readable, table: Sequence[str], *, within: Sequence[str] = (), missing: bool = True
 ) -> pd.DataFrame:
-    """Return which percentage of its group each cell of a published table holds, with a 95 % interval.
+    """Return each cell of a published table as a percentage of its group, with a 95 % interval.
 
     `release` is a file, which is verified first, a `Release`, or what `published` returned. Columns go by
     their names or by their labels for readers. The percentages add up to 100 for each combination of the values of the
@@ -80,8 +80,8 @@ def percentages_of(
 
     published = release.cells(own)
     count, estimate, low, high = (in_groups(published[name]).astype(np.float64) for name in NUMBERS)
-    whole = count.sum(axis=1, keepdims=True)
-    part = np.divide(count, whole, out=np.full_like(count, np.nan), where=whole > 0)
+    total = count.sum(axis=1, keepdims=True)
+    part = np.divide(count, total, out=np.full_like(count, np.nan), where=total > 0)
     limits = _limits(release, own, group if kept.all() else None, (estimate, estimate - low, high - estimate))
     numbers = (count.astype(np.int64), 100 * part, 100 * np.fmin(limits[0], part), 100 * np.fmax(limits[1], part))
     cells = in_groups(np.arange(plan.cells(own))).ravel()
@@ -129,32 +129,34 @@ def _kept(release: PublishedTables, columns: Sequence[str], *, missing: bool) ->
 def _limits(
     release: PublishedTables, table: Columns, group: Columns | None, cells: tuple[Floats, Floats, Floats]
 ) -> tuple[Floats, Floats]:
-    """Return between which parts of their groups the cells lie, as fractions; `group` is None if cells are left out.
+    """Return the ends of intervals of cell ÷ group, as fractions; `group` is None if cells are left out.
 
     `cells` are estimates, and how far the ends of their intervals are below and above, of shape (groups, cells).
     """
-    alike = resolved(release.plan).closed_form
+    same_noise = resolved(release.plan).closed_form
     estimate, below, above = cells
-    if alike:  # the ends of intervals in the files are whole numbers
+    if same_noise:  # the ends of intervals in the files are whole numbers
         below = above = np.full_like(estimate, release.half_width(table))
-    whole, size = estimate.sum(axis=1, keepdims=True), estimate.shape[1]
-    published = None if group is None else _published_noise(release, table, group, alike=alike)
-    apart = published or [np.sqrt((side**2).sum(axis=1, keepdims=True)) for side in (below, above)]
-    shared = [side**2 / size * alike for side in apart]
-    low, high = ends_of_ratio(estimate, whole, (below, above), apart, shared)
-    if alike and published is None:  # the group may have been measured otherwise too, and be less noisy
-        none = np.zeros_like(whole)
-        least, most = ends_of_ratio(estimate, whole, (below, above), (none, none), (none, none))
-        low, high = np.minimum(low, least), np.maximum(high, most)
+    total, size = estimate.sum(axis=1, keepdims=True), estimate.shape[1]
+    published = None if group is None else _published_noise(release, table, group, same_noise=same_noise)
+    group_noise = published or [np.sqrt((side**2).sum(axis=1, keepdims=True)) for side in (below, above)]
+    covariance = [side**2 / size * same_noise for side in group_noise]
+    low, high = ends_of_ratio(estimate, total, (below, above), group_noise, covariance)
+    if same_noise and published is None:  # the group may have been measured otherwise too, and be less noisy
+        zeros = np.zeros_like(total)
+        low_alone, high_alone = ends_of_ratio(estimate, total, (below, above), (zeros, zeros), (zeros, zeros))
+        low, high = np.minimum(low, low_alone), np.maximum(high, high_alone)
     return low, high
 
 
-def _published_noise(release: PublishedTables, table: Columns, group: Columns, *, alike: bool) -> list[Floats] | None:
+def _published_noise(
+    release: PublishedTables, table: Columns, group: Columns, *, same_noise: bool
+) -> list[Floats] | None:
     """Return how far the ends of the intervals of groups are below and above; None if these were not published."""
     own = release.plan.by_columns.get(frozenset(group))
     if own is None or release.plan.tally_of(own) != release.plan.tally_of(table):
         return None
-    if alike:
+    if same_noise:
         return [np.full((release.plan.cells(own), 1), release.half_width(own))] * 2
     numbers, order = release.numbers(own), [own.index(name) for name in group]
     ends = (np.abs(numbers["estimate"] - numbers[end]).reshape(release.plan.shape(own)) for end in ("low", "high"))
@@ -162,11 +164,11 @@ def _published_noise(release: PublishedTables, table: Columns, group: Columns, *
 
 
 def ends_of_ratio(
-    cell: Floats, group: Floats, of_cell: Sequence[Floats], of_group: Sequence[Floats], shared: Sequence[Floats]
+    cell: Floats, group: Floats, of_cell: Sequence[Floats], of_group: Sequence[Floats], covariance: Sequence[Floats]
 ) -> tuple[Floats, Floats]:
     """Return the ends of intervals of cell ÷ group, at least 0 and at most 1.
 
-    `of_cell` and `of_group` are how far the ends of their own intervals are below and above them, and `shared` what
+    `of_cell` and `of_group` are how far the ends of their own intervals are below and above them, and `covariance` what
     their squares have in common. An end p is where cell − p·group is as far from 0 as its noise: the root of
     cell² − 2·p·shared + p²·group² of these distances.
 
@@ -176,11 +178,11 @@ def ends_of_ratio(
     [0.27, 0.36]
     """
     ends = []
-    for side, beyond, sign in ((0, 1, -1), (1, 0, 1)):
-        square = group**2 - of_group[beyond] ** 2
-        middle = cell * group - shared[beyond]
+    for side, opposite, sign in ((0, 1, -1), (1, 0, 1)):
+        square = group**2 - of_group[opposite] ** 2
+        middle = cell * group - covariance[opposite]
         root = np.sqrt(np.maximum(middle**2 - square * (cell**2 - of_cell[side] ** 2), 0))
-        clear = group > of_group[beyond] * (1 + ROUNDING)  # of its noise
-        end = np.divide(middle + sign * root, square, out=np.full_like(cell, float(side)), where=clear)
+        is_clear = group > of_group[opposite] * (1 + ROUNDING)  # the group is clear of its noise
+        end = np.divide(middle + sign * root, square, out=np.full_like(cell, float(side)), where=is_clear)
         ends.append(np.clip(end, 0, 1))
     return ends[0], ends[1]

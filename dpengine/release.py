@@ -132,11 +132,11 @@ def release(
     plan = plan.as_written
     strategy = decide(plan)
     strategy.check()
-    book = ledger if ledger is not None else Ledger.in_memory()
-    if not isinstance(table, Table) and not book.holds(strategy.plan_id):
+    charged = ledger if ledger is not None else Ledger.in_memory()
+    if not isinstance(table, Table) and not charged.holds(strategy.plan_id):
         check_makeable(strategy.plan)
     with nullcontext(table) if isinstance(table, Table) else open_table(table) as opened:
-        return _publish(opened, plan, strategy, book, progress or (lambda stage: None), other_people)
+        return _publish(opened, plan, strategy, charged, progress or (lambda stage: None), other_people)
 
 
 def _check_given(plan: object, ledger: object) -> None:
@@ -147,7 +147,7 @@ def _check_given(plan: object, ledger: object) -> None:
 
 
 def _publish(
-    table: Table, plan: Plan, strategy: Strategy, book: Ledger, report: Progress, other_people: bool
+    table: Table, plan: Plan, strategy: Strategy, ledger: Ledger, report: Progress, other_people: bool
 ) -> Release:
     """Publish what `strategy` measures for `plan` of an open table, as `release` does.
 
@@ -157,7 +157,7 @@ def _publish(
     sent, plan, plan_id = plan_digest(plan), strategy.plan, strategy.plan_id
     count.check(table, plan)
 
-    trial = None if book.holds(plan_id) else _begin_trial(plan)
+    trial = None if ledger.holds(plan_id) else _begin_trial(plan)
     report("recognising the data")
     try:
         _, counts = count.digest_and_count(table, plan, strategy.marginals)
@@ -165,7 +165,7 @@ def _publish(
         if trial is not None:
             trial.result()  # what is wrong with the plan explains more
         raise
-    fingerprint = book.fingerprint(digest_for(table, plan_id, book))
+    fingerprint = ledger.fingerprint(digest_for(table, plan_id, ledger))
 
     signer: Ed25519PrivateKey | None = None
     key = b""
@@ -175,9 +175,9 @@ def _publish(
         nonlocal signer, key
         report("checking the plan")
         (trial or _begin_trial(plan)).result()
-        signer = keep_signing_key(book)
+        signer = keep_signing_key(ledger)
         report("counting")
-        key = _truncation_key(book, fingerprint, plan_id)
+        key = _truncation_key(ledger, fingerprint, plan_id)
         exact = counts or count.count_unchanged(
             table, plan, strategy.marginals, truncation_key=key, tallies=strategy.tallies
         )
@@ -198,10 +198,10 @@ def _publish(
         Kind.RELEASE, plan.dataset, fingerprint, plan_id, plan.epsilon, plan.title, summary(plan),
         other_people=other_people, plan_sha256=sent,
     )  # fmt: skip
-    made = book.charge_once(charge, prepare, draw, reopen, sketch, report)
+    made = ledger.charge_once(charge, prepare, draw, reopen, sketch, report)
     if measured is not None:  # a model that was fitted while measuring need not be fitted again
         made = replace(made, measured=made.measured.with_fit_of(measured))
-    return replace(made, plan=_as_asked(plan, made.plan), signing_key=signer or signing_key(book))
+    return replace(made, plan=_as_asked(plan, made.plan), signing_key=signer or signing_key(ledger))
 
 
 def _begin_trial(plan: Plan) -> Future[None]:

@@ -13,7 +13,7 @@ from dpengine.exact import exactly
 from dpengine.results.answer import Answer, expect, reopen
 from dpengine.sources.table import Table
 from dpengine.spec.query import Mean, Quantile, Question, Sum, Variance
-from dpengine.spec.wording import sure
+from dpengine.spec.wording import certainty
 from dpengine.translation.catalogue import _, day, mark
 from pages.parts.ask import form
 from pages.parts.ask.history import show_history
@@ -61,7 +61,7 @@ probability of a candidate falls exponentially with its distance from the best.
 
 
 def main() -> None:
-    """Draw the page."""
+    """Draw the page: a table, one question about it, its price, and the answer."""
     st.title(_("Ask"), anchor=False)
     st.markdown(
         _(
@@ -177,7 +177,7 @@ def _say_what_is_there(entry: Entry | None) -> None:
 
 def _show_expected(question: Question) -> None:
     """Show the question in words, its sensitivity, its expected error, and what the answer tells of a person."""
-    belief = sure(posterior(0.5, question.epsilon))
+    belief = certainty(posterior(0.5, question.epsilon))
     bounded = isinstance(question.statistic, Sum | Mean | Variance | Quantile)
     with st.container(border=True):
         st.markdown(_("#### The {question}", question=plain(question.in_words)))
@@ -218,7 +218,7 @@ def _offer(question: Question, table: Table, data: bytes, resemblances: list[Res
 
 
 def _pay(question: Question, table: Table, *, other_people: bool) -> None:
-    """Show the button that asks; once it is pressed, how far the reading is, and then the page with the answer."""
+    """Show the button to ask; once it is pressed, show the progress of reading, and then the page with the answer."""
     paid, label = f"answer-{question.key}", _("Ask, for ε = {epsilon}", epsilon=exactly(question.epsilon))
     if background_read.job_for(paid) is None and not st.button(
         label, type="primary", icon=":material/contact_support:", key=visit().key("ask-pay"), width="stretch"

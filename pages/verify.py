@@ -12,7 +12,7 @@ from dpengine.bundle.verify import PROSE, Verified
 from dpengine.charts.style import join_names
 from dpengine.errors import ReleaseError
 from dpengine.exact import exactly, rational
-from dpengine.spec.wording import capitalised, sure
+from dpengine.spec.wording import capitalised, certainty
 from dpengine.translation.catalogue import _, day
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.demo import file_box, is_demo
@@ -36,7 +36,7 @@ def show_promise(promised: dict[str, Any]) -> None:
             "**ε = {epsilon}**: someone who is 50 % sure that a person is in the table can become {belief} by seeing "
             "these files, whatever else they know.",
             epsilon=exactly(epsilon),
-            belief=sure(posterior(0.5, epsilon)),
+            belief=certainty(posterior(0.5, epsilon)),
         )
     )
     facts = {

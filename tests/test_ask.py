@@ -354,7 +354,7 @@ def test_an_entry_that_is_no_answer_is_not_opened_as_one() -> None:
 
 def test_a_question_about_a_whole_table_needs_no_column() -> None:
     with open_table(frame(ROWS)) as table:
-        assert single_query.matching(table, Selection((), question(Count()).unit, b"")) == [(120, 0)]
+        assert single_query.count_matching(table, Selection((), question(Count()).unit, b"")) == [(120, 0)]
 
 
 def test_values_that_are_texts_are_read_as_in_tables(tmp_path: Path) -> None:

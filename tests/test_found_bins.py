@@ -246,7 +246,9 @@ def test_a_bundle_that_claims_a_search_of_another_column_is_refused(bundle: byte
     members = members_of(bundle)
     with manifest_in(members) as manifest:
         manifest["measurements"][1]["columns"] = columns
-    with pytest.raises(dpe.ReleaseError, match="each column whose cells were found is to be searched once"):
+    with pytest.raises(
+        dpe.ReleaseError, match="there must be exactly one search for each column whose cells were found"
+    ):
         dpe.verify(zipped(members))
 
 

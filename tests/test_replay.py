@@ -342,7 +342,7 @@ def test_law_6_noise_that_is_too_small_is_noticed(monkeypatch: pytest.MonkeyPatc
 
 
 def test_law_8_a_person_without_a_bound_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    bounded, all_rows = contribution_bounding.bounded_rows, contribution_bounding.Kept(99)
+    bounded, all_rows = contribution_bounding.bounded_rows, contribution_bounding.RowLimit(99)
     for module in [each for name, each in sys.modules.items() if name.startswith("dpengine.counting")]:
         if getattr(module, "bounded_rows", None) is bounded:
             monkeypatch.setattr(

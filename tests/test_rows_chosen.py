@@ -20,7 +20,7 @@ import dpengine as dpe
 from dpengine import mechanism as mechanisms
 from dpengine.array_types import Ints
 from dpengine.counting import scan, universe_keys
-from dpengine.counting.contribution_bounding import Kept, bounded_rows
+from dpengine.counting.contribution_bounding import RowLimit, bounded_rows
 from dpengine.mechanism import Noise, run_mechanism
 
 PERSONS = 40
@@ -90,7 +90,7 @@ def test_rows_are_chosen_by_the_same_secret_where_cells_are_found_and_in_these_c
     """Otherwise somebody who knows the key of one of the two counts could tell which rows of a person it holds."""
     keys: list[bytes] = []
 
-    def bounded(coded: str, columns: int, kept: Kept, key: bytes, *more: Any) -> str:
+    def bounded(coded: str, columns: int, kept: RowLimit, key: bytes, *more: Any) -> str:
         keys.append(key)
         return bounded_rows(coded, columns, kept, key, *more)
 

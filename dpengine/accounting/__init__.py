@@ -1,1 +1,1 @@
-"""What was spent: the ledger, its database and hash chain, and the rules of composition."""
+"""The record of spent ε: the ledger, its database and hash chain, and the rules of composition."""

@@ -28,7 +28,7 @@ __all__ = ["Store", "address_of", "locked", "new_file", "open_copy", "plain_erro
 
 # How long a writer waits for those before it. On a busy machine a commit takes seconds to reach the disk, and several
 # writers may be in the queue.
-_BUSY_SECONDS = 60.0  # for which a process waits for another one to release the ledger
+_BUSY_SECONDS = 60.0  # time that a process waits for another one to release the ledger
 _WRITES = {"ledger_writes": True}
 _SECRETS = ["password", "sslpassword"]  # options of an address that must not be shown
 
@@ -93,7 +93,7 @@ class Store:
                 self._open_server(address)
         if not is_file:
             with self.writing() as connection:
-                if connection.dialect.name == "postgresql":  # of several programs that start at once, one builds
+                if connection.dialect.name == "postgresql":  # of programs that start at once, one builds the tables
                     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_BUILD_LOCK)))
                 self.begun = build(connection, refusal)
 

@@ -1,4 +1,4 @@
-"""Draw noise so that it is either recorded and paid for, or nobody learns anything of it.
+"""Run mechanisms so that their noise is recorded and paid for before anybody sees it, or discarded unseen.
 
 So everything that can fail without noise is tried before the draw. A fault afterwards ends the draw as a crash would,
 and is reported in fixed words. Someone who kills the process at that moment, or lets it run out of memory or disk,
@@ -17,7 +17,7 @@ from dpengine.accounting.entry import Outcome
 from dpengine.errors import LedgerError, PlanError
 from dpengine.translation.catalogue import _
 
-__all__ = ["LAST_STAGE", "Kept", "check_reopens", "drawn", "signals_deferred"]
+__all__ = ["LAST_STAGE", "Reopened", "check_reopens", "outcome_of", "signals_deferred"]
 
 Exact = TypeVar("Exact")
 
@@ -26,16 +26,16 @@ LAST_STAGE = "adding noise"  # the last stage that is reported: from here on, th
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # only those that this system has
 
 
-class Kept(Protocol):
+class Reopened(Protocol):
     """A result that was reopened from its stored bytes."""
 
     @property
     def key(self) -> str:
-        """Identity of what was asked."""
+        """The identity of the question that the result answers."""
 
 
-def check_reopens(blank: Kept, payload: bytes, reopen: Callable[[bytes], Kept]) -> None:
-    """Raise `PlanError` unless a result reopens from its stored bytes as what was asked.
+def check_reopens(blank: Reopened, payload: bytes, reopen: Callable[[bytes], Reopened]) -> None:
+    """Raise `PlanError` unless the stored bytes of a result reopen as a result of the same question.
 
     Call this before anything is drawn, with a `blank` result of made-up numbers: then an error costs nothing and says
     nothing about the data.
@@ -50,7 +50,7 @@ def check_reopens(blank: Kept, payload: bytes, reopen: Callable[[bytes], Kept]) 
         raise PlanError(_("the result reads back from its stored form as another one; nothing was spent"))
 
 
-def drawn(draw: Callable[[Exact], Outcome], exact: Exact) -> Outcome:
+def outcome_of(draw: Callable[[Exact], Outcome], exact: Exact) -> Outcome:
     """Run the mechanisms; raise `LedgerError` for a fault, without its cause, which may depend on the noise."""
     try:
         return draw(exact)

@@ -1,21 +1,25 @@
-"""What goes into a ledger and comes out of it: charges, outcomes, and the entries of its history."""
+"""The values that a ledger stores and returns: charges, outcomes, and the entries of its history."""
 
 from __future__ import annotations
 
+import json
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import Any
 
 from dpengine.accounting.sketch import Sketch
-from dpengine.errors import BudgetError
+from dpengine.errors import BudgetError, LedgerError, PlanError
 from dpengine.translation.catalogue import _
 
-__all__ = ["Charge", "Entry", "Kind", "Outcome", "Resemblance", "same_name"]
+__all__ = ["Charge", "Entry", "Kind", "Outcome", "Resemblance", "reopening", "same_name"]
 
 
 class Kind(StrEnum):
-    """What a charge bought."""
+    """The kind of result that a charge paid for."""
 
     RELEASE = "release"
     ANSWER = "answer"
@@ -90,7 +94,7 @@ class Entry:
 
 
 def same_name(dataset: str) -> str:
-    """Normalise a dataset's name, so that a capital letter, a blank or what nobody sees opens no second budget.
+    """Normalise a dataset's name, so that capitals, blanks and invisible characters open no second budget.
 
     Raises `BudgetError` for what is no text.
 
@@ -103,3 +107,15 @@ def same_name(dataset: str) -> str:
         seen = "".join(letter for letter in dataset if unicodedata.category(letter) != "Cf")
         dataset = unicodedata.normalize("NFKC", seen or dataset)
     return " ".join(unicodedata.normalize("NFKC", dataset.casefold()).split())
+
+
+@contextmanager
+def reopening(payload: bytes, kind: Kind, message: str) -> Iterator[dict[str, Any]]:
+    """Yield the fields of a stored result of this kind, to make it anew; any error becomes a `LedgerError`."""
+    try:
+        fields: dict[str, Any] = json.loads(payload)
+        if fields.pop("kind") != kind:
+            raise KeyError(kind)
+        yield fields
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, PlanError) as error:
+        raise LedgerError(message) from error

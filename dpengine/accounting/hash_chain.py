@@ -2,7 +2,7 @@
 
 Each charge carries a SHA-256 over the hash of the charge before it and its own fields; the meta row carries the last
 hash. Caps, and rules and requests of approval, may change, so they are sealed as a whole under the ledger's key. One
-chain seals the charges of all owners; a `Book` (`accounting.book`) shows those of one.
+chain seals the charges of all owners; a `Snapshot` (`accounting.snapshot`) shows those of one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from dpengine.accounting import schema, witness
 from dpengine.accounting.approval import records
-from dpengine.accounting.book import Book
+from dpengine.accounting.snapshot import Snapshot
 from dpengine.accounting.witness import Seen
 from dpengine.errors import LedgerError
 from dpengine.exact import ratio_text
@@ -42,7 +42,7 @@ _checked: dict[bytes, tuple[list[sa.Row[Any]], bytes]] = {}  # by the ledger's k
 _lock = threading.Lock()
 
 
-def read(connection: sa.Connection, secret: bytes, owner: str) -> Book:
+def read(connection: sa.Connection, secret: bytes, owner: str) -> Snapshot:
     """Return everything of one owner except the payloads; raise `LedgerError` if parts of the ledger do not agree."""
     meta = schema.only_meta(connection)
     if not hmac.compare_digest(meta.secret, secret):
@@ -54,7 +54,7 @@ def read(connection: sa.Connection, secret: bytes, owner: str) -> Book:
     caps, rules, requests = changeable = _changeable(connection, meta.version)
     if meta.caps_seal != _seal(secret, *changeable):
         raise LedgerError(_(_CHANGED))
-    return Book(
+    return Snapshot(
         owner,
         tuple(row for row in rows if (row.owner or "") == owner),
         {dataset: cap for (whose, dataset), cap in caps.items() if whose == owner},
@@ -96,10 +96,10 @@ def secret_of(connection: sa.Connection) -> bytes:
     return bytes(schema.only_meta(connection).secret)
 
 
-def set_cap(connection: sa.Connection, book: Book, secret: bytes, dataset: str, cap: Fraction) -> None:
-    """Set the cap of one dataset of the book's owner, in place of an earlier cap under any spelling of its name."""
-    schema.forget(connection, schema.caps, book.owner, dataset, book.caps)
-    connection.execute(sa.insert(schema.caps).values(dataset=dataset, cap=ratio_text(cap), owner=book.owner))
+def set_cap(connection: sa.Connection, snapshot: Snapshot, secret: bytes, dataset: str, cap: Fraction) -> None:
+    """Set the cap of one dataset of the snapshot's owner, in place of an earlier cap under any spelling of its name."""
+    schema.forget(connection, schema.caps, snapshot.owner, dataset, snapshot.caps)
+    connection.execute(sa.insert(schema.caps).values(dataset=dataset, cap=ratio_text(cap), owner=snapshot.owner))
     reseal(connection, secret)
 
 
@@ -109,11 +109,11 @@ def reseal(connection: sa.Connection, secret: bytes) -> None:
     connection.execute(sa.update(schema.meta).values(caps_seal=seal))
 
 
-def add_charge(connection: sa.Connection, book: Book, fields: Mapping[str, Any]) -> int:
-    """Append a charge of the book's owner to the chain; return its number."""
-    entry = book.entries + 1
-    fields = {**fields, "owner": book.owner, "number": entry}
-    head = _link(book.head, fields)
+def add_charge(connection: sa.Connection, snapshot: Snapshot, fields: Mapping[str, Any]) -> int:
+    """Append a charge of the snapshot's owner to the chain; return its number."""
+    entry = snapshot.entries + 1
+    fields = {**fields, "owner": snapshot.owner, "number": entry}
+    head = _link(snapshot.head, fields)
     connection.execute(sa.insert(schema.charges).values(**fields, hash=head))
     connection.execute(sa.update(schema.meta).values(entries=entry, head=head))
     return entry
@@ -201,7 +201,7 @@ def state_of(connection: sa.Connection) -> Seen:
 
 
 def lost(connection: sa.Connection, now: Seen, seen: Seen) -> str | None:
-    """Say what this ledger, in state `now`, lacks of the one that was seen; None if it continues that one."""
+    """Say what of the ledger seen before is missing from this one, in state `now`; None if nothing is."""
     charges = schema.charges.c
     there = connection.scalar(sa.select(charges.hash).where(charges.number == seen.entries))
     if loss := witness.lost_entries(now, seen, there):
@@ -266,7 +266,7 @@ def _seal(
     rules: Collection[tuple[str, str]] = (),
     requests: Collection[sa.Row[Any]] = (),
 ) -> bytes:
-    """Return the seal of all that may change; without owners, rules and requests, as earlier versions made it."""
+    """Return the seal of caps, rules and requests; without owners, rules and requests, that of earlier versions."""
     parts: list[str] = []
     for owner, dataset in sorted(caps):
         whose = ["", owner] if owner else []  # a dataset is never "", so this cannot be taken for another cap

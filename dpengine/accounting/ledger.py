@@ -31,11 +31,11 @@ from dpengine.accounting import hash_chain, ledger_access, recognition
 from dpengine.accounting.amount import check_texts, read_amount, total
 from dpengine.accounting.approval import records
 from dpengine.accounting.approval.desk import Approvals
-from dpengine.accounting.book import Book
-from dpengine.accounting.drawing import LAST_STAGE, Kept, drawn, signals_deferred
+from dpengine.accounting.drawing import LAST_STAGE, Reopened, outcome_of, signals_deferred
 from dpengine.accounting.entry import Charge, Entry, Outcome, Resemblance, same_name
 from dpengine.accounting.ledger_access import LedgerAccess
 from dpengine.accounting.sketch import Sketch
+from dpengine.accounting.snapshot import Snapshot
 from dpengine.errors import BudgetError, LedgerError
 from dpengine.exact import exactly, ratio_text
 from dpengine.translation.catalogue import _, mark
@@ -43,7 +43,7 @@ from dpengine.translation.catalogue import _, mark
 __all__ = ["Ledger"]
 
 Exact = TypeVar("Exact")
-Result = TypeVar("Result", bound=Kept)
+Result = TypeVar("Result", bound=Reopened)
 
 
 class Ledger(LedgerAccess):
@@ -81,15 +81,15 @@ class Ledger(LedgerAccess):
         """Set the total ε that this dataset may ever spend; if more is spent already, nothing is left."""
         check_texts(dataset=dataset)
         number = read_amount(cap, mark("The cap"))
-        with self._writing() as (connection, book):
-            hash_chain.set_cap(connection, book, self._secret, dataset, number)
+        with self._writing() as (connection, snapshot):
+            hash_chain.set_cap(connection, snapshot, self._secret, dataset, number)
 
     def cap(
         self, dataset: str, fingerprint: bytes | None = None, alike: Collection[Resemblance] = ()
     ) -> Fraction | None:
         """Return the cap that binds: the smallest among the datasets that share data; None if none is set."""
-        book = self._read()
-        return book.cap(book.pool(dataset, fingerprint, alike)[0])
+        snapshot = self._read()
+        return snapshot.cap(snapshot.pool(dataset, fingerprint, alike)[0])
 
     def spent(self, dataset: str, fingerprint: bytes | None = None, alike: Collection[Resemblance] = ()) -> Fraction:
         """Return the ε spent on this dataset and on those that share its data; 0 for unknown names.
@@ -103,28 +103,28 @@ class Ledger(LedgerAccess):
         self, dataset: str, fingerprint: bytes | None = None, alike: Collection[Resemblance] = ()
     ) -> Fraction | None:
         """Return what the cap still allows, never below 0; None without a cap."""
-        book = self._read()
-        names, charges = book.pool(dataset, fingerprint, alike)
-        cap = book.cap(names)
+        snapshot = self._read()
+        names, charges = snapshot.pool(dataset, fingerprint, alike)
+        cap = snapshot.cap(names)
         return None if cap is None else max(cap - total(charges), Fraction(0))
 
     def datasets(self) -> list[str]:
         """Return all dataset names with a charge or a cap, sorted; of several spellings, the first one."""
-        book = self._read()
+        snapshot = self._read()
         first: dict[str, str] = {}
-        for name in (*(row.dataset for row in book.charges), *sorted(book.caps)):
+        for name in (*(row.dataset for row in snapshot.charges), *sorted(snapshot.caps)):
             first.setdefault(same_name(name), name)
         return sorted(first.values())
 
     def history(self, dataset: str | None = None) -> list[Entry]:
         """Return all entries in order; for a `dataset`, those that `spent` adds up, shared data included."""
-        book = self._read()
-        return [book.entry(row) for row in (book.charges if dataset is None else book.pool(dataset)[1])]
+        snapshot = self._read()
+        return [snapshot.entry(row) for row in (snapshot.charges if dataset is None else snapshot.pool(dataset)[1])]
 
     def entry(self, release_id: str) -> Entry | None:
         """Return the entry with this id; None if there is none."""
-        charge = (book := self._read()).named(release_id)
-        return None if charge is None else book.entry(charge)
+        charge = (snapshot := self._read()).named(release_id)
+        return None if charge is None else snapshot.entry(charge)
 
     def payload(self, release_id: str) -> bytes | None:
         """Return the stored result with this id; None if there is none."""
@@ -144,8 +144,8 @@ class Ledger(LedgerAccess):
         They belong to pools other than the dataset's own: one of each, the most alike first. Charges that the owner has
         stated before to be of other people are left out.
         """
-        with self._reading() as (connection, book):
-            return recognition.resembling(connection, book, self._key, dataset, fingerprint, sketch)
+        with self._reading() as (connection, snapshot):
+            return recognition.resembling(connection, snapshot, self._key, dataset, fingerprint, sketch)
 
     def check(self, dataset: str, fingerprint: bytes, epsilon: Fraction, alike: Collection[Resemblance] = ()) -> None:
         """Raise `BudgetError` if the budget does not allow a new charge now. Only `record` decides for good."""
@@ -176,26 +176,26 @@ class Ledger(LedgerAccess):
         another ε than the charge says, `LedgerError` if the ledger cannot be used, or if `draw` fails. Nothing is spent
         then. If the charge is refused, its approval lapses.
         """
-        book = self._read()
-        payload = self._payload(book.published(charge.fingerprint, charge.plan_id))
+        snapshot = self._read()
+        payload = self._payload(snapshot.published(charge.fingerprint, charge.plan_id))
         if payload is None:
             try:
                 check_texts(**_texts(charge))
-                _refuse(book, charge, [])
+                _refuse(snapshot, charge, [])
                 exact = prepare()
                 if sketch is not None:
                     charge = replace(charge, sketch=sketch(exact))
                 data = charge.dataset, charge.fingerprint
-                with self._reading() as (connection, book):
-                    known = book.published(charge.fingerprint, charge.plan_id)
+                with self._reading() as (connection, snapshot):
+                    known = snapshot.published(charge.fingerprint, charge.plan_id)
                     if known is not None:  # another process has published the same meanwhile
                         return reopen(hash_chain.payload_of(connection, known))
-                    alike = recognition.resembling(connection, book, self._key, *data, charge.sketch)
-                _refuse(book, charge, alike)
+                    alike = recognition.resembling(connection, snapshot, self._key, *data, charge.sketch)
+                _refuse(snapshot, charge, alike)
                 if report is not None:
                     report(LAST_STAGE)
                 with signals_deferred():
-                    payload = self.record(charge, drawn(draw, exact))
+                    payload = self.record(charge, outcome_of(draw, exact))
             except BudgetError:
                 self.approvals.lapse(charge)
                 raise
@@ -219,18 +219,18 @@ class Ledger(LedgerAccess):
             )  # fmt: skip
         sealed = recognition.sealed(self._key, outcome.release_id, charge.sketch)
         check_texts(**_texts(charge), release_id=outcome.release_id, created=outcome.created)
-        with self._writing() as (connection, book):
-            known = book.published(charge.fingerprint, charge.plan_id)
+        with self._writing() as (connection, snapshot):
+            known = snapshot.published(charge.fingerprint, charge.plan_id)
             if known is not None:
                 return hash_chain.payload_of(connection, known)
-            if book.named(outcome.release_id) is not None:
+            if snapshot.named(outcome.release_id) is not None:
                 raise LedgerError(_("This release id is already in the ledger for another release."))
             data = charge.dataset, charge.fingerprint
-            alike = recognition.resembling(connection, book, self._key, *data, charge.sketch)
-            approval = _refuse(book, charge, alike)
-            stated = recognition.stated(book, alike, charge.other_people)
+            alike = recognition.resembling(connection, snapshot, self._key, *data, charge.sketch)
+            approval = _refuse(snapshot, charge, alike)
+            stated = recognition.stated(snapshot, alike, charge.other_people)
             of_data = {"recognised": stated, "sketch_sha256": hashlib.sha256(sealed).digest() if sealed else b""}
-            number = hash_chain.add_charge(connection, book, _fields(charge, outcome) | of_data)
+            number = hash_chain.add_charge(connection, snapshot, _fields(charge, outcome) | of_data)
             if sealed:
                 hash_chain.add_sketch(connection, number, sealed)
             if approval is not None:
@@ -267,8 +267,8 @@ def _texts(charge: Charge) -> dict[str, object]:
     return {name: getattr(charge, name) for name in ("dataset", "plan_id", "title", "summary")}
 
 
-def _refuse(book: Book, charge: Charge, alike: Collection[Resemblance]) -> sa.Row[Any] | None:
+def _refuse(snapshot: Snapshot, charge: Charge, alike: Collection[Resemblance]) -> sa.Row[Any] | None:
     """Raise `BudgetError` if the cap or a missing approval refuses a charge; return the approval that it uses up."""
     epsilon = read_amount(charge.epsilon, "ε")
-    book.refuse_over_cap(charge.dataset, charge.fingerprint, epsilon, [] if charge.other_people else alike)
-    return records.approval_for(book, charge, alike)
+    snapshot.refuse_over_cap(charge.dataset, charge.fingerprint, epsilon, [] if charge.other_people else alike)
+    return records.approval_for(snapshot, charge, alike)

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from dpengine.accounting import hash_chain, witness
 from dpengine.accounting.amount import check_texts
-from dpengine.accounting.book import Book
 from dpengine.accounting.database import Store, public_address
+from dpengine.accounting.snapshot import Snapshot
 from dpengine.accounting.upgrade import upgrade
 from dpengine.accounting.witness import Seen
 
@@ -43,7 +43,7 @@ class LedgerAccess:
     def _see(self, owner: str) -> None:
         check_texts(owner=owner)
         self._owner = owner
-        self._snapshot: Book | None = None  # what `snapshot` has read
+        self._snapshot: Snapshot | None = None  # what `snapshot` has read
         self._key = self._secret if owner == "" else hash_chain.keyed(self._secret, "owner", owner)
 
     def __repr__(self) -> str:
@@ -51,7 +51,7 @@ class LedgerAccess:
 
     @property
     def owner(self) -> str:
-        """Whose part of the ledger this is; "" is the local owner."""
+        """The owner of this part of the ledger; "" is the local owner."""
         return self._owner
 
     @property
@@ -61,7 +61,7 @@ class LedgerAccess:
 
     @property
     def begun(self) -> bool:
-        """Whether this object began a new ledger, since there was none."""
+        """Whether this object created the ledger, since there was none."""
         return self._store.begun
 
     @property
@@ -129,36 +129,36 @@ class LedgerAccess:
         assert key is not None
         return key
 
-    def _read(self) -> Book:
+    def _read(self) -> Snapshot:
         if self._snapshot is not None:
             return self._snapshot
-        with self._reading() as (_, book):
-            return book
+        with self._reading() as (_, snapshot):
+            return snapshot
 
     @contextmanager
-    def _reading(self) -> Iterator[tuple[sa.Connection, Book]]:
+    def _reading(self) -> Iterator[tuple[sa.Connection, Snapshot]]:
         """Yield a connection that sees one snapshot, and the ledger's state in it."""
         seen = witness.seen(self._address)
         with self._store.reading() as connection:
-            yield connection, self._snapshot or self._book(connection, seen)
+            yield connection, self._snapshot or self._snapshot_in(connection, seen)
 
     @contextmanager
-    def _writing(self) -> Iterator[tuple[sa.Connection, Book]]:
+    def _writing(self) -> Iterator[tuple[sa.Connection, Snapshot]]:
         """Yield a connection and the ledger's state, locked until the changes are committed, all or none."""
         seen, self._snapshot = witness.seen(self._address), None
         with self._store.writing() as connection:
             crash_point("after_begin")
-            book = self._book(connection, seen)
-            upgrade(connection, book.version)
+            snapshot = self._snapshot_in(connection, seen)
+            upgrade(connection, snapshot.version)
             crash_point("after_upgrade")
-            yield connection, book
+            yield connection, snapshot
             written = hash_chain.state_of(connection)
         crash_point("after_commit")
         witness.note(self._address, written)
         crash_point("after_note")
 
-    def _book(self, connection: sa.Connection, seen: Seen | None) -> Book:
-        book = hash_chain.read(connection, self._secret, self._owner)
+    def _snapshot_in(self, connection: sa.Connection, seen: Seen | None) -> Snapshot:
+        snapshot = hash_chain.read(connection, self._secret, self._owner)
         if self._address is not None:  # nothing is noted of a ledger in memory
             witness.note_growth(self._address, seen, hash_chain.check_continues(connection, seen, self._address))
-        return book
+        return snapshot

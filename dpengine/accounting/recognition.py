@@ -14,9 +14,9 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from dpengine.accounting import hash_chain
-from dpengine.accounting.book import Book
 from dpengine.accounting.entry import Resemblance
 from dpengine.accounting.sketch import Sketch, resemblance
+from dpengine.accounting.snapshot import Snapshot
 from dpengine.errors import LedgerError
 from dpengine.translation.catalogue import _
 
@@ -24,7 +24,7 @@ __all__ = ["resembling", "sealed", "stated"]
 
 
 def resembling(
-    connection: sa.Connection, book: Book, key: bytes, dataset: str, fingerprint: bytes, sketch: Sketch | None
+    connection: sa.Connection, snapshot: Snapshot, key: bytes, dataset: str, fingerprint: bytes, sketch: Sketch | None
 ) -> list[Resemblance]:
     """Return the charges whose tables resemble this data's `sketch`, one of each pool, the most alike first.
 
@@ -33,31 +33,31 @@ def resembling(
     """
     if sketch is None:
         return []
-    _, own_rows = book.pool(dataset, fingerprint)
+    _, own_rows = snapshot.pool(dataset, fingerprint)
     known = {row.number for row in own_rows}
     resemblances: list[Resemblance] = []
     compared: set[bytes] = set()
-    for row in book.charges:
+    for row in snapshot.charges:
         if row.number in known or not row.sketch_sha256 or row.sketch_sha256 in compared:
             continue
         compared.add(row.sketch_sha256)
         overlap = resemblance(sketch, _opened(connection, key, row))
         if overlap is None:
             continue
-        _, others = book.pool(row.dataset, row.fingerprint)
+        _, others = snapshot.pool(row.dataset, row.fingerprint)
         known |= {other.number for other in others}
-        if not _are_others(book, own_rows, others):
+        if not _are_others(snapshot, own_rows, others):
             resemblances.append(Resemblance(row.release_id, row.dataset, round(overlap, 3)))
     return sorted(resemblances, key=lambda each: -each.overlap)
 
 
-def stated(book: Book, resemblances: Sequence[Resemblance], other_people: bool) -> str:
+def stated(snapshot: Snapshot, resemblances: Sequence[Resemblance], other_people: bool) -> str:
     """Return the recognised charges and the owner's statement about them, as the ledger stores them."""
     if not resemblances:
         return ""
     return json.dumps([
         {"number": row.number, "overlap": each.overlap, "other_people": other_people}
-        for each in resemblances if (row := book.named(each.release_id)) is not None
+        for each in resemblances if (row := snapshot.named(each.release_id)) is not None
     ])  # fmt: skip
 
 
@@ -81,12 +81,12 @@ def _key(key: bytes, release_id: str) -> bytes:
     return hash_chain.keyed(key, "sketch", release_id)
 
 
-def _are_others(book: Book, ours: Sequence[sa.Row[Any]], others: Sequence[sa.Row[Any]]) -> bool:
+def _are_others(snapshot: Snapshot, first_pool: Sequence[sa.Row[Any]], second_pool: Sequence[sa.Row[Any]]) -> bool:
     """Return whether a charge of one pool was stated to be of other people than a charge of the other pool."""
-    ids = {row.release_id for row in ours}, {row.release_id for row in others}
+    ids = {row.release_id for row in first_pool}, {row.release_id for row in second_pool}
     return any(
         each.other_people and each.release_id in theirs
-        for rows, theirs in ((ours, ids[1]), (others, ids[0]))
+        for rows, theirs in ((first_pool, ids[1]), (second_pool, ids[0]))
         for row in rows
-        for each in book.recognised(row)
+        for each in snapshot.recognised(row)
     )

@@ -45,9 +45,9 @@ VALUES, ROWS = "values", "rows"  # kinds of histograms: of one column, of whole 
 NAMELESS = "rows in any order of columns"  # such as after columns were renamed, by whose names `ROWS` are hashed
 FALSE_ALARM = 1e-4  # tables of different people resemble each other with at most this probability
 _EXACT = 64  # rows in a bin up to which its distribution is summed exactly
-_WORTH_TESTING = 0.8  # as a fraction of the D that chance gives; above it no test is passed
+_WORTH_TESTING = 0.8  # ratio of D to its expectation by chance, above which no test is passed
 _TOO_EVEN = 0.6  # as a fraction of the D that chance gives between a sample and equal bins; by chance below 1e-6
-_NEARLY_EQUAL = 0.02  # as a fraction of that D: a copy with one row in fifty exchanged
+_NEARLY_EQUAL = 0.02  # the same ratio for a copy with one row in fifty exchanged
 _THETAS = np.geomspace(0.1, 1e6, 60)  # each gives a bound; the least one counts
 
 

@@ -124,7 +124,7 @@ def _fill(copy: sa.Connection, ledger: sa.Connection, *, forget: bool) -> bool:
     if used and not forget:
         _refuse_loss(copy, _remains(ledger))
     for table in reversed(schema.all_tables.sorted_tables):
-        if table is not schema.meta:  # its row is what writers wait for
+        if table is not schema.meta:  # writers lock its row
             ledger.execute(sa.delete(table))
     _copy(copy, ledger)
     return True

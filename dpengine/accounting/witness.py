@@ -1,4 +1,4 @@
-"""Notes of what this account has seen of each ledger, kept outside the ledger, so that its loss is noticed.
+"""The last seen state of each ledger, noted outside of it, so that the loss of a ledger is noticed.
 
 A deleted ledger leaves no trace, and an old copy of it is consistent in itself. So each account notes for every address
 which ledger was there, how many entries it had, the hash of the last one, and a hash of each of its keys. If less is
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 _noted: dict[Path, Seen] = {}  # notes of this process, in case no file can be written
-_unwritten: set[Path] = set()  # those of them that could not be
+_unwritten: set[Path] = set()  # files of notes that could not be written
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ _UNKNOWN = Seen(b"", 0, b"")  # some ledger was there
 
 
 def seen(address: str | None) -> Seen | None:
-    """Return what was seen of the ledger at an address; None if none was ever seen there.
+    """Return the last seen state of the ledger at an address; None if none was ever seen there.
 
     Call this before reading the ledger: otherwise entries that others add meanwhile seem to be missing from it.
     """
@@ -107,7 +107,7 @@ def note(address: str | None, state: Seen) -> None:
 
 
 def unwritten(address: str | None) -> str | None:
-    """Say that the note of the ledger at an address ends with this process, for the operator; None if it does not."""
+    """Return a warning for the operator if the note of a ledger ends with this process; None if it does not."""
     if address is None or _is_temporary(address) or (path := _path(address)) not in _unwritten:
         return None
     return (

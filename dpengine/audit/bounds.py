@@ -53,19 +53,19 @@ class Audit:
     least_epsilon: float
 
 
-def audit(here: Floats, there: Floats, alpha: float = 0.05) -> Audit:
+def audit(answers: Floats, answers_neighbour: Floats, alpha: float = 0.05) -> Audit:
     """Bound ε from below by answers on two neighbouring tables, one number a run.
 
     The event (a threshold and a side of it) is chosen on the first half of the runs and counted on the second, so
     choosing the best event costs no confidence. Raises `PlanError` for fewer than four runs on either table.
     """
-    if min(len(here), len(there)) < 4:
+    if min(len(answers), len(answers_neighbour)) < 4:
         raise PlanError("an audit needs at least four runs on each table")
-    tables = here, there
+    tables = answers, answers_neighbour
     first = [part[: len(part) // 2] for part in tables]
     second = [part[len(part) // 2 :] for part in tables]
-    seen = np.unique(np.concatenate(first))
-    thresholds = seen[:: max(1, seen.size // MAX_THRESHOLDS)]
+    candidates = np.unique(np.concatenate(first))
+    thresholds = candidates[:: max(1, candidates.size // MAX_THRESHOLDS)]
     events = [(float(t), above, order) for t in thresholds for above in (True, False) for order in ((0, 1), (1, 0))]
     return _count(second, max(events, key=lambda event: _count(first, event, alpha).least_epsilon), alpha)
 

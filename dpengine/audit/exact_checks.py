@@ -1,4 +1,4 @@
-"""Deterministic checks of ε: recompute the promise from the definition, over every case of a small world.
+"""Deterministic checks of ε: recompute the promise from the definition, over every case of a small example.
 
 A lower bound from outputs can show that a promise is broken, never that it is kept. These checks can, for what they
 cover: the distribution of the noise, private choices, the parts of ε of a release, how far a person moves
@@ -54,10 +54,10 @@ def checks(epsilon: Fraction) -> Iterator[Check]:
         for monotone in (False, True):
             yield _choices(epsilon, mechanism, monotone)
     yield _far_scores(epsilon)
-    for way in RELEASES:
-        yield _parts(epsilon, way)
-    for way in MOVES:
-        yield _moves(epsilon, way)
+    for publication in RELEASES:
+        yield _parts(epsilon, publication)
+    for publication in MOVES:
+        yield _moves(epsilon, publication)
     yield from _surveys(epsilon)
 
 
@@ -65,7 +65,7 @@ def _noise(epsilon: Fraction) -> Check:
     """Compare the probabilities of neighbouring outcomes in the sampler's own table, where they have ten digits."""
     unit, chances = likelihoods(1 / epsilon)
     pairs = [(chance, chances[k + 1]) for k, chance in chances.items() if min(chance, chances.get(k + 1, 0)) > 2**31]
-    worst = max(abs(math.log(one / other)) for one, other in pairs) / unit
+    worst = max(abs(math.log(chance / next_chance)) for chance, next_chance in pairs) / unit
     return Check(_("noise: log of the largest ratio of neighbouring outcomes"), epsilon, worst, len(pairs))
 
 
@@ -75,10 +75,10 @@ def _choices(epsilon: Fraction, mechanism: Mechanism, monotone: bool) -> Check:
     def pairs() -> Iterator[tuple[Floats, Floats]]:
         steps = (0, 1) if monotone else (-1, 0, 1)
         for scores in product(range(3), repeat=3):
-            here = _chances(scores, epsilon, mechanism, monotone)
+            first = _chances(scores, epsilon, mechanism, monotone)
             for step in product(steps, repeat=3):
                 moved = tuple(score + each for score, each in zip(scores, step, strict=True))
-                yield here, _chances(moved, epsilon, mechanism, monotone)
+                yield first, _chances(moved, epsilon, mechanism, monotone)
 
     what = (
         _("{mechanism}, scores that move alike: log of the largest ratio", mechanism=_(mechanism.value))
@@ -90,7 +90,7 @@ def _choices(epsilon: Fraction, mechanism: Mechanism, monotone: bool) -> Check:
 
 def _largest_ratio(pairs: Iterable[tuple[Floats, Floats]]) -> tuple[float, int]:
     """Return the log of the largest ratio of any probability in pairs of distributions, and the number of pairs."""
-    ratios = [float(np.abs(np.log(here / there)).max()) for here, there in pairs]
+    ratios = [float(np.abs(np.log(first / second)).max()) for first, second in pairs]
     return max(ratios), len(ratios)
 
 
@@ -113,19 +113,19 @@ def _far_scores(epsilon: Fraction) -> Check:
     return Check(_("choices by scores far from 0: log of the largest ratio"), epsilon, *_largest_ratio(pairs))
 
 
-def _parts(epsilon: Fraction, way: str) -> Check:
+def _parts(epsilon: Fraction, publication: str) -> Check:
     """Publish once, and add up the ε of every measurement and choice, each as sensitivity over scale."""
-    measured = publish_once(way, epsilon)
+    measured = publish_once(publication, epsilon)
     steps = len(measured.marginals) + len(measured.choices) + (measured.audit is not None)
     steps += len(measured.trees) + len(measured.searches)
-    what = _("{way}: parts of ε that a release spends", way=_(way))
+    what = _("{way}: parts of ε that a release spends", way=_(publication))
     return Check(what, epsilon, float(measured.cost), steps)
 
 
-def _moves(epsilon: Fraction, way: str) -> Check:
+def _moves(epsilon: Fraction, publication: str) -> Check:
     """Count with and without each of some persons, and add up the changes of the counts over the noise scales."""
-    costs = MOVES[way](epsilon).costs
-    what = _("{way}: log of the largest ratio of any outcome", way=_(way))
+    costs = MOVES[publication](epsilon).costs
+    what = _("{way}: log of the largest ratio of any outcome", way=_(publication))
     return Check(what, epsilon, float(max(costs)), len(costs))
 
 

@@ -68,25 +68,32 @@ class Neighbours:
     def costs(self) -> list[Fraction]:
         """Return the exact ε that the measurements reveal about each person."""
         measured = self.measured(present=False)
-        found = self._in_found_cells(measured.searches)
-        return [self._cost_of_searches(measured, person) + found._cost(measured, person) for person in self.persons]
+        resolved_cells = self._in_found_cells(measured.searches)
+        return [
+            self._cost_of_searches(measured, person) + resolved_cells._cost(measured, person) for person in self.persons
+        ]
 
     def measured(self, *, present: bool) -> Measurements:
         """Measure the table once as a release does, with the first person if `present`."""
         searches = search(self.plan, self._steps[present])
-        found = self._in_found_cells(searches)
-        exact = found.with_first if present else found.without
-        return replace(found._strategy.measure(lambda marginals: exact), searches=searches)
+        resolved_cells = self._in_found_cells(searches)
+        exact = resolved_cells.with_first if present else resolved_cells.without
+        return replace(resolved_cells._strategy.measure(lambda marginals: exact), searches=searches)
 
     def evidence(self, measured: Measurements) -> float:
         """Return the log-likelihood ratio of an outcome with the first person to one without."""
         ratio = 0.0
         for cells, x, y in self._searched(measured, self._steps[True]):
             ratio += float(int((np.abs(cells.values - x) - np.abs(cells.values - y)).sum()) / cells.scale(PARTS))
-        found = self._in_found_cells(measured.searches)
-        for one in measured.marginals:
-            x, y = found._exact(one, found.without), found._exact(one, found.with_first)
-            ratio += float(int((np.abs(one.values - x) - np.abs(one.values - y)).sum()) / one.allocation.scale_in_units)
+        resolved_cells = self._in_found_cells(measured.searches)
+        for noisy in measured.marginals:
+            x, y = (
+                resolved_cells._exact(noisy, resolved_cells.without),
+                resolved_cells._exact(noisy, resolved_cells.with_first),
+            )
+            ratio += float(
+                int((np.abs(noisy.values - x) - np.abs(noisy.values - y)).sum()) / noisy.allocation.scale_in_units
+            )
         return ratio
 
     def _in_found_cells(self, searches: Sequence[Search]) -> Neighbours:
@@ -94,10 +101,12 @@ class Neighbours:
         if not searches:
             return self
         plan = resolve(self.plan, searches)
-        return self._known.setdefault(tuple(plan.column(name).labels for name in plan.finds), replace(self, plan=plan))
+        return self._by_found_cells.setdefault(
+            tuple(plan.column(name).labels for name in plan.finds), replace(self, plan=plan)
+        )
 
     @cached_property
-    def _known(self) -> dict[tuple[tuple[str, ...], ...], Neighbours]:
+    def _by_found_cells(self) -> dict[tuple[tuple[str, ...], ...], Neighbours]:
         """These neighbours in the cells that were found so far."""
         return {}
 
@@ -110,15 +119,15 @@ class Neighbours:
         with open_table(self._frame(person)) as table:
             return list(count_steps(table, self.plan, truncation_key=KEY))
 
-    def _searched(self, measured: Measurements, there: Sequence[Any]) -> Iterator[tuple[Boxes, Ints, Ints]]:
-        """Yield each search for an upper bound, with its exact counts without any of the persons, and those `there`."""
-        for one, x, y in zip(measured.searches, self._steps[False], there, strict=True):
-            assert isinstance(one, Boxes), "upper bounds are found"
-            yield one, x, y
+    def _searched(self, measured: Measurements, with_person: Sequence[Any]) -> Iterator[tuple[Boxes, Ints, Ints]]:
+        """Yield each search for an upper bound, with its exact counts without any of the persons, and with one."""
+        for boxes, x, y in zip(measured.searches, self._steps[False], with_person, strict=True):
+            assert isinstance(boxes, Boxes), "upper bounds are found"
+            yield boxes, x, y
 
     def _cost_of_searches(self, measured: Measurements, person: Iterable[Row]) -> Fraction:
         searched = self._searched(measured, self._counted_steps(person))
-        return sum((int(np.abs(x - y).sum()) / one.scale(PARTS) for one, x, y in searched), Fraction(0))
+        return sum((int(np.abs(x - y).sum()) / boxes.scale(PARTS) for boxes, x, y in searched), Fraction(0))
 
     @cached_property
     def _strategy(self) -> Strategy:
@@ -143,39 +152,39 @@ class Neighbours:
     def _cost(self, measured: Measurements, person: Iterable[Row]) -> Fraction:
         with_person = self._counts(person)
         costs = [measured.audit.epsilon] if measured.audit else []
-        for one in measured.marginals:
-            moved = np.abs(self._exact(one, self.without) - self._exact(one, with_person))
-            costs.append(int(moved.sum()) / one.allocation.scale_in_units)
+        for noisy in measured.marginals:
+            moved = np.abs(self._exact(noisy, self.without) - self._exact(noisy, with_person))
+            costs.append(int(moved.sum()) / noisy.allocation.scale_in_units)
         costs += [choice.epsilon for choice in measured.choices]
         costs += [self._cost_of_choice(*each) for each in self._contests(measured, with_person)]
         return sum(costs, Fraction(0))
 
-    def _exact(self, one: Measurement, counts: Sequence[Ints]) -> Ints:
+    def _exact(self, noisy: Measurement, counts: Sequence[Ints]) -> Ints:
         """Return the exact counts of what was measured, in the same cells, from `counts` of the requested tables."""
-        place = self._places.get((one.allocation.columns, one.allocation.tally))
+        place = self._places.get((noisy.allocation.columns, noisy.allocation.tally))
         # What is not requested is the total, the only sum of others that is measured.
         exact = np.asarray(counts[0].sum()) if place is None else counts[place]
-        for axis, bins in enumerate(one.merged):
+        for axis, bins in enumerate(noisy.merged):
             exact = np.add.reduceat(exact, np.flatnonzero(np.diff(bins, prepend=-1)), axis)
         return exact
 
-    def _contests(self, measured: Measurements, there: Sequence[Ints]) -> Iterator[tuple[Contest, Contest]]:
-        """Yield each choice of a quantile from the counts without any of the persons, and from the counts `there`."""
+    def _contests(self, measured: Measurements, with_person: Sequence[Ints]) -> Iterator[tuple[Contest, Contest]]:
+        """Yield each choice of a quantile, from the counts without any of the persons and from those with one."""
         tables = len(measured.marginals)
-        for one, x, y in zip(measured.quantiles, self.without[tables:], there[tables:], strict=False):
-            noisy = next(each for each in measured.marginals if one.share.amount in each.allocation.columns)
-            amount = self.plan.amount(one.share.amount)
-            yield from zip(*(contests(each, noisy, amount, one.share) for each in (x, y)), strict=True)
+        for chosen, x, y in zip(measured.quantiles, self.without[tables:], with_person[tables:], strict=False):
+            noisy = next(each for each in measured.marginals if chosen.share.amount in each.allocation.columns)
+            amount = self.plan.amount(chosen.share.amount)
+            yield from zip(*(contests(each, noisy, amount, chosen.share) for each in (x, y)), strict=True)
 
     @staticmethod
-    def _cost_of_choice(without: Contest, there: Contest) -> Fraction:
+    def _cost_of_choice(without: Contest, with_person: Contest) -> Fraction:
         """Return the most that a choice can reveal: twice ε/2Δ for each unit by which a person changes a score."""
-        return int(np.abs(without.scores - there.scores).max()) * there.epsilon / there.sensitivity
+        return int(np.abs(without.scores - with_person.scores).max()) * with_person.epsilon / with_person.sensitivity
 
     def _counts(self, person: Iterable[Row]) -> list[Ints]:
-        how = self._strategy
+        strategy = self._strategy
         with open_table(self._frame(person)) as table:
-            return count(table, self.plan, how.marginals, truncation_key=KEY, tallies=how.tallies)
+            return count(table, self.plan, strategy.marginals, truncation_key=KEY, tallies=strategy.tallies)
 
     def _frame(self, person: Iterable[Row]) -> pd.DataFrame:
         import pandas as pd
@@ -260,8 +269,8 @@ def _distinct(epsilon: Fraction) -> Neighbours:
     )
 
 
-def _plan(epsilon: Fraction, columns: list[Any], tables: list[Any], *, strategy: Any = "direct", **more: Any) -> Plan:
-    return Plan(dataset="audit", epsilon=epsilon, columns=columns, tables=tables, strategy=strategy, **more)
+def _plan(epsilon: Fraction, columns: list[Any], tables: list[Any], *, strategy: Any = "direct", **fields: Any) -> Plan:
+    return Plan(dataset="audit", epsilon=epsilon, columns=columns, tables=tables, strategy=strategy, **fields)
 
 
 NEIGHBOURS: dict[str, Callable[[Fraction], Neighbours]] = {
@@ -272,4 +281,4 @@ NEIGHBOURS: dict[str, Callable[[Fraction], Neighbours]] = {
     mark("levels"): _levels,
     mark("distinct persons"): _distinct,
 }
-MOVES = {**NEIGHBOURS, mark("quantiles"): _quantiles}  # those of the checks without chance
+MOVES = {**NEIGHBOURS, mark("quantiles"): _quantiles}  # the neighbours of the exact checks

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "PUBLICATIONS",
     "RELEASES",
-    "WAYS",
     "EmpiricalBound",
     "audit_publications",
     "claimed_epsilon",
@@ -68,7 +68,7 @@ class EmpiricalBound:
     below 0 says nothing.
     """
 
-    way: str
+    publication: str
     claimed: Fraction
     runs: int
     hits: int
@@ -96,26 +96,26 @@ def claimed_epsilon(text: str) -> Fraction:
     return epsilon
 
 
-def empirical_bound(way: str, epsilon: Fraction, present: Floats, absent: Floats) -> EmpiricalBound:
+def empirical_bound(publication: str, epsilon: Fraction, present: Floats, absent: Floats) -> EmpiricalBound:
     """Bound ε from below by the evidence of outputs with the person and of outputs without."""
     strong = float(STRONG * epsilon) * (1 - 1e-9)
-    hits, without = (int((each >= strong).sum()) for each in (present, absent))
-    bound = least_epsilon(hits, present.size, without, absent.size, ALPHA)
-    return EmpiricalBound(way, epsilon, present.size, hits, without, max(bound, 0.0))
+    hits, hits_without = (int((sample >= strong).sum()) for sample in (present, absent))
+    bound = least_epsilon(hits, present.size, hits_without, absent.size, ALPHA)
+    return EmpiricalBound(publication, epsilon, present.size, hits, hits_without, max(bound, 0.0))
 
 
 def audit_publications(
-    way: str, epsilon: Fraction, runs: int, *, jobs: int = 1, progress: Progress = lambda part: None
+    publication: str, epsilon: Fraction, runs: int, *, jobs: int = 1, progress: Progress = lambda part: None
 ) -> EmpiricalBound:
     """Publish `runs` times with the person and as often without, in `jobs` processes, and return the result.
 
     Raises `PlanError` for an unknown way, or an impossible number of runs.
     """
-    if way not in WAYS:
-        raise PlanError(f"there is no way to publish called {way!r}: choose from {', '.join(WAYS)}")
+    if publication not in PUBLICATIONS:
+        raise PlanError(f"there is no way to publish called {publication!r}: choose from {', '.join(PUBLICATIONS)}")
     if not 1 <= runs <= MAX_RUNS or not 1 <= jobs <= 64:
         raise PlanError(f"an audit has from 1 to {MAX_RUNS:,} runs, in from 1 to 64 processes")
-    batches = [(way, epsilon, present, size) for present in (True, False) for size in _batches(runs, 2 * jobs)]
+    batches = [(publication, epsilon, present, size) for present in (True, False) for size in _batches(runs, 2 * jobs)]
     evidence: dict[bool, list[Floats]] = {True: [], False: []}
     workers = ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) if jobs > 1 else None
     with workers or nullcontext():
@@ -123,17 +123,17 @@ def audit_publications(
         for done, (batch, result) in enumerate(zip(batches, results, strict=True), 1):
             evidence[batch[2]].append(result)
             progress(done / len(batches))
-    return empirical_bound(way, epsilon, np.concatenate(evidence[True]), np.concatenate(evidence[False]))
+    return empirical_bound(publication, epsilon, np.concatenate(evidence[True]), np.concatenate(evidence[False]))
 
 
-def evidence(way: str, epsilon: Fraction, *, present: bool, runs: int) -> Floats:
+def evidence(publication: str, epsilon: Fraction, *, present: bool, runs: int) -> Floats:
     """Publish `runs` times; return the evidence of each output for the person's presence."""
-    return WAYS[way](epsilon, present, runs)
+    return PUBLICATIONS[publication](epsilon, present, runs)
 
 
 def _batch(batch: tuple[str, Fraction, bool, int]) -> Floats:
-    way, epsilon, present, runs = batch
-    return evidence(way, epsilon, present=present, runs=runs)
+    publication, epsilon, present, runs = batch
+    return evidence(publication, epsilon, present=present, runs=runs)
 
 
 def _batches(runs: int, batches: int) -> list[int]:
@@ -163,7 +163,7 @@ class _Setting:
         })  # fmt: skip
 
     def evidence(self, measured: Measurements) -> float:
-        return of_release(measured, self)
+        return evidence_of_counts(measured, self)
 
     def in_found_cells(self, measured: Measurements) -> _Setting:
         """Return the setting with privately found bins instead of steps, whose places are the values."""
@@ -222,21 +222,21 @@ def _found_bins(epsilon: Fraction) -> _Setting:
 
 
 def _releases(setting: Callable[[Fraction], _Setting | Neighbours]) -> Callable[[Fraction, bool, int], Floats]:
-    def run(epsilon: Fraction, present: bool, runs: int) -> Floats:
-        here = setting(epsilon)
-        with open_table(here.frame(present)) as table:
-            return np.array([here.evidence(release(table, here.plan).measured) for _ in range(runs)])
+    def evidence_of_runs(epsilon: Fraction, present: bool, runs: int) -> Floats:
+        audited = setting(epsilon)
+        with open_table(audited.frame(present)) as table:
+            return np.array([audited.evidence(release(table, audited.plan).measured) for _ in range(runs)])
 
-    return run
+    return evidence_of_runs
 
 
-def publish_once(way: str, epsilon: Fraction) -> Measurements:
+def publish_once(publication: str, epsilon: Fraction) -> Measurements:
     """Publish the tables of one of `RELEASES` once, and return what was measured."""
-    setting = RELEASES[way](epsilon)
+    setting = RELEASES[publication](epsilon)
     return release(setting.frame(present=True), setting.plan).measured
 
 
-def of_release(measured: Measurements, setting: _Setting) -> float:
+def evidence_of_counts(measured: Measurements, setting: _Setting) -> float:
     """Add up the evidence of every noisy count of a cell that holds the person.
 
     A count v of scale s, of x people without and x + 1 with the person, is exp((|v − x| − |v − x − 1|)/s) times as
@@ -244,29 +244,33 @@ def of_release(measured: Measurements, setting: _Setting) -> float:
     make the bound smaller.
     """
     searches = (each for each in measured.searches if isinstance(each, Boxes))
-    evidence = sum(_of_boxes(boxes, setting) for boxes in (*measured.trees, *searches))
+    evidence = sum(_evidence_of_boxes(boxes, setting) for boxes in (*measured.trees, *searches))
     setting = setting.in_found_cells(measured)
-    for one in measured.marginals:
-        names, bins = one.allocation.columns, one.merged or (None,) * len(one.allocation.columns)
-        place = tuple(_bin(setting.person[name], merged) for name, merged in zip(names, bins, strict=True))
-        alike = [_bin(setting.rows[name], merged) == at for name, merged, at in zip(names, bins, place, strict=True)]
-        evidence += _for_the_person(int(one.values[place]), _meeting_all(alike, setting), one.allocation.scale)
+    for noisy in measured.marginals:
+        names, bins = noisy.allocation.columns, noisy.merged or (None,) * len(noisy.allocation.columns)
+        place = tuple(_bin_of(setting.person[name], merged) for name, merged in zip(names, bins, strict=True))
+        same_cell = [
+            _bin_of(setting.rows[name], merged) == at for name, merged, at in zip(names, bins, place, strict=True)
+        ]
+        evidence += _evidence_of_count(
+            int(noisy.values[place]), _meeting_all(same_cell, setting), noisy.allocation.scale
+        )
     return evidence
 
 
-def _of_boxes(boxes: Boxes, setting: _Setting) -> float:
+def _evidence_of_boxes(boxes: Boxes, setting: _Setting) -> float:
     evidence = 0.0
     for k, (first, last) in enumerate(zip(boxes.first, boxes.last, strict=True)):
         spans = list(zip(boxes.columns, first, last, strict=True))
         if all(low <= setting.person[name] < high for name, low, high in spans):
-            alike = [(low <= setting.rows[name]) & (setting.rows[name] < high) for name, low, high in spans]
-            evidence += _for_the_person(
-                int(boxes.values[k]), _meeting_all(alike, setting), boxes.scale(int(boxes.parts[k]))
+            same_cell = [(low <= setting.rows[name]) & (setting.rows[name] < high) for name, low, high in spans]
+            evidence += _evidence_of_count(
+                int(boxes.values[k]), _meeting_all(same_cell, setting), boxes.scale(int(boxes.parts[k]))
             )
     return evidence
 
 
-def _bin(code: Any, merged: Ints | None) -> Any:
+def _bin_of(code: Any, merged: Ints | None) -> Any:
     return code if merged is None else merged[code]
 
 
@@ -277,8 +281,8 @@ def _meeting_all(conditions: Sequence[Any], setting: _Setting) -> int:
     return int(met.sum())
 
 
-def _for_the_person(noisy: int, without: int, scale: Fraction) -> float:
-    return float((abs(noisy - without) - abs(noisy - without - 1)) / scale)
+def _evidence_of_count(noisy: int, exact: int, scale: Fraction) -> float:
+    return float((abs(noisy - exact) - abs(noisy - exact - 1)) / scale)
 
 
 # Questions and choices
@@ -288,17 +292,17 @@ def _count(epsilon: Fraction, present: bool, runs: int) -> Floats:
     question = Question(dataset="audit", epsilon=epsilon, statistic={"kind": "count"})
     people = _direct(epsilon)
     with open_table(people.frame(present)) as table:
-        return np.array([_for_the_person(ask(table, question).drawn[0], 12, question.scale) for _ in range(runs)])
+        return np.array([_evidence_of_count(ask(table, question).drawn[0], 12, question.scale) for _ in range(runs)])
 
 
 def _mode(epsilon: Fraction, present: bool, runs: int) -> Floats:
     """Ask for the most common of two values: equally common with the person, and different by one without."""
     column = {"name": "a", "kind": "category", "values": ["a0", "a1"]}
     question = Question(dataset="audit", epsilon=epsilon, statistic={"kind": "mode", "of": column})
-    with_one, without = (
+    with_person, without = (
         probabilities(Candidates.of(["a0", "a1"], scores, 1, epsilon, monotone=True)) for scores in ([7, 7], [7, 6])
     )
-    odds = np.log(with_one / without)
+    odds = np.log(with_person / without)
     people = replace(_direct(epsilon), rows={"a": np.repeat([0, 1], [7, 6]), "b": np.zeros(13, dtype=np.int64)})
     with open_table(people.frame(present)) as table:
         return np.array([odds[ask(table, question).drawn[0]] for _ in range(runs)])
@@ -306,9 +310,9 @@ def _mode(epsilon: Fraction, present: bool, runs: int) -> Floats:
 
 def _choice(epsilon: Fraction, present: bool, runs: int) -> Floats:
     """Choose from two candidates; a person changes both scores by the sensitivity, towards each other."""
-    with_one, without = (Candidates.of(["first", "second"], scores, 1, epsilon) for scores in ([1, 1], [0, 2]))
-    odds = dict(zip(with_one.names, np.log(probabilities(with_one) / probabilities(without)), strict=True))
-    scored = with_one if present else without
+    with_person, without = (Candidates.of(["first", "second"], scores, 1, epsilon) for scores in ([1, 1], [0, 2]))
+    odds = dict(zip(with_person.names, np.log(probabilities(with_person) / probabilities(without)), strict=True))
+    scored = with_person if present else without
     return np.array([odds[draw_once(scored, "audit", Ledger.in_memory()).name] for _ in range(runs)])
 
 
@@ -321,7 +325,7 @@ RELEASES: dict[str, Callable[[Fraction], _Setting]] = {
     mark("ranges"): _ranges,
     mark("bins that are found"): _found_bins,
 }
-WAYS: dict[str, Callable[[Fraction, bool, int], Floats]] = {
+PUBLICATIONS: dict[str, Callable[[Fraction, bool, int], Floats]] = {
     **{name: _releases(setting) for name, setting in RELEASES.items()},
     **{name: _releases(neighbours) for name, neighbours in NEIGHBOURS.items()},
     mark("question: count"): _count,

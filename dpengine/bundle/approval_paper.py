@@ -18,7 +18,7 @@ from dpengine.exact import exactly
 from dpengine.measure.strategy import decide
 from dpengine.results.published_columns import measures
 from dpengine.results.spans import decimals_of
-from dpengine.spec.counted_wording import counted_how
+from dpengine.spec.counted_wording import counting_in_words
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import headings_of, name_of, people
 from dpengine.translation.catalogue import day, number
@@ -33,7 +33,7 @@ MAX_TABLES, MAX_EARLIER = 60, 20  # that are listed
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a dataset has spent, what its cap leaves (None without a cap), and on what it was spent, the latest last."""
+    """The ε that a dataset has spent, the rest under its cap (None without a cap), and its charges, the latest last."""
 
     spent: Fraction
     left: Fraction | None
@@ -102,7 +102,7 @@ def _rows(plan: Plan, expected: pd.DataFrame) -> list[dict[str, Any]]:
         widths = (found[column] for column in _measures(plan, expected))
         rows.append({
             "name": heading(table),
-            "how": counted_how(plan, table),
+            "how": counting_in_words(plan, table),
             "cells": number(int(found["cells"])),
             "typical": people(found["mean_abs_error"]),
             "within": people(found["half_width_95"]),

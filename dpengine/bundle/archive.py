@@ -32,7 +32,7 @@ Piece = bytes | memoryview
 
 MAX_FILES = 30_000
 MAX_DIRECTORY_BYTES = MAX_FILES * 200
-MAX_BYTES = 2**31 - 1  # of the zip file, and of all its files unpacked
+MAX_BYTES = 2**31 - 1  # limit for the zip file, and for all its files unpacked
 PIECE_BYTES = 2**20
 
 _NOT_A_BUNDLE = mark(
@@ -54,7 +54,7 @@ class _Entry(zipfile.ZipInfo):
     The standard library's own is another one before Python 3.11.4 (https://github.com/python/cpython/issues/103861).
     """
 
-    _compresslevel: int | None  # which the standard library reads
+    _compresslevel: int | None  # read by the standard library
 
     def FileHeader(self, zip64: bool | None = None) -> bytes:
         self.create_version = self.extract_version = _VERSION
@@ -74,7 +74,7 @@ def add(bundle: zipfile.ZipFile, name: str, pieces: Iterable[Piece]) -> dict[str
                 hashed.result()
                 hashed = None
             if len(piece) >= PIECE_BYTES:
-                hashed = hasher.submit(digest.update, piece)  # beside packing, and beside what comes before the next
+                hashed = hasher.submit(digest.update, piece)  # in parallel with packing, and with making the next piece
             else:
                 digest.update(piece)  # for a small one, no thread is worth it
             file.write(piece)
@@ -110,8 +110,8 @@ class Archive(Collection[str]):
         if faults:
             raise ReleaseError(faults[:100])
 
-    def pieces(self, name: str, most: int) -> Iterator[bytes]:
-        """Unpack a file of at most `most` bytes, a piece at a time.
+    def pieces(self, name: str, max_bytes: int) -> Iterator[bytes]:
+        """Unpack a file of at most `max_bytes` bytes, a piece at a time.
 
         Raises KeyError if there is no file of this name, `ReleaseError` if it is damaged or larger.
         """
@@ -119,19 +119,19 @@ class Archive(Collection[str]):
         checksum = size = 0
         for piece in self._unpacked(entry):
             size += len(piece)
-            if size > most:
+            if size > max_bytes:
                 raise ReleaseError(
                     _("{file} is larger than a file of this plan can be, which is {most} bytes", file=name,
-                      most=number(most))
+                      most=number(max_bytes))
                 )  # fmt: skip
             checksum = zlib.crc32(piece, checksum)
             yield piece
         if (checksum, size) != (entry.CRC, entry.file_size):
             raise _damaged(name)
 
-    def read(self, name: str, most: int) -> bytes:
+    def read(self, name: str, max_bytes: int) -> bytes:
         """Return the whole content of a small file; raises like `pieces`."""
-        return b"".join(self.pieces(name, most))
+        return b"".join(self.pieces(name, max_bytes))
 
     def is_as_written(self) -> bool:
         """Say whether every byte outside of the files' content is as `add` writes it."""
@@ -227,7 +227,7 @@ def _inflated(stream: Any, packed: bytes) -> Iterator[bytes]:
 
 
 def _has_free_bits(stream: Any, last: bytes) -> bool:
-    """Say whether the last byte has a bit set that nothing reads: different files would have the same content."""
+    """Return whether the last byte has unused bits that are set: then several files would have the same content."""
     lower = last[0] ^ 1 << last[0].bit_length() - 1 if last[0] else 0
     given, other = stream.copy(), stream.copy()
     try:

@@ -1,4 +1,4 @@
-"""Try a plan without data before anything is drawn, and refuse what could not be stored or written, at no cost.
+"""Make an empty release of a plan before noise is drawn, to refuse at no cost what cannot be stored or written.
 
 A release is made from measurements of zeros, stored and read back, and every file of its bundle is made. This is a
 function of the plan alone, so a refusal says nothing about the data.
@@ -25,7 +25,7 @@ from dpengine.translation.catalogue import _
 
 __all__ = ["check_makeable"]
 
-MAX_TABLES = 6  # of more tables, only enough are tried to include every column, and one with most columns
+MAX_TABLES = 6  # of more tables, some are tried: one with most columns, and enough to include every column
 MAX_KNOWN = 1000
 
 _known: OrderedDict[bytes, None] = OrderedDict()  # plans that passed, so that a simulation tries its plan only once
@@ -60,7 +60,7 @@ def check_makeable(plan: Plan) -> None:
 
 
 def _blank(plan: Plan) -> Result:
-    """Return the release that follows if all noisy numbers are 0."""
+    """Return the release of a plan whose noisy numbers are all 0."""
     searches = blank_searches(plan)
     resolved_plan = resolve(plan, searches)
     return conclude(resolved_plan, replace(resolved(resolved_plan).blank(), searches=searches))

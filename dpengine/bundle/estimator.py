@@ -1,4 +1,4 @@
-"""How a release estimates counts from its measurements: its guarantees and the reader's guide depend on it."""
+"""The estimator of a release's counts, on which its guarantees and the reader's guide depend."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Estimator", "estimator", "is_adaptive"]
 
 
 class Estimator(StrEnum):
-    """How the estimates of a release are made from its measurements."""
+    """The estimator that makes a release's estimates from its measurements."""
 
     LEAST_SQUARES = "least squares"
     MODEL = "model"
@@ -35,7 +35,7 @@ def estimator(plan: Plan) -> Estimator:
 
 
 def is_adaptive(plan: Plan) -> bool:
-    """Return whether more is measured for `plan` than whole tables: private choices for a model, or boxes of cells."""
+    """Return whether `plan` is measured by private choices for a model or in boxes, and not only in tables."""
     plan = plan.finest
     only_levels = bool(plan.resolution.levels) and not plan.ranged and not plan.in_parts
     return plan.strategy == "adaptive" and not only_levels

@@ -60,7 +60,7 @@ class _Keys(BaseModel):
 
 
 class _Cells(BaseModel):
-    """The noisy counts of rows up to each candidate for an amount's upper bound, from the one before."""
+    """The noisy counts of rows between neighbouring candidates for an amount's upper bound."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -72,7 +72,7 @@ _FILE = TypeAdapter(dict[str, _Boxes | _Keys | _Cells])
 
 def to_text(plan: Plan, searches: Sequence[Search]) -> str:
     """Return the text of the file, the numbers of each column on lines of their own."""
-    columns = {one.columns[0]: _arrays(plan, one) for one in searches}
+    columns = {found.columns[0]: _arrays(plan, found) for found in searches}
     lines = (
         f"{json.dumps(column, ensure_ascii=False)}: {{\n"
         + ",\n".join(f'"{name}": {json.dumps(numbers)}' for name, numbers in arrays.items())
@@ -82,13 +82,13 @@ def to_text(plan: Plan, searches: Sequence[Search]) -> str:
     return "{" + ",\n".join(lines) + "}\n"
 
 
-def _arrays(plan: Plan, one: Search) -> dict[str, list[Any]]:
+def _arrays(plan: Plan, found: Search) -> dict[str, list[Any]]:
     """Return the lists of a column by name: boxes, or keys as texts with their numbers."""
-    if isinstance(one, FoundKeys):
-        universe = _universe(plan, one.columns[0])
-        return {"keys": list(map(universe.key, one.places.tolist())), "values": one.values.tolist()}
-    arrays = ("values",) if isinstance(plan.column(one.columns[0]), Amount) else ARRAYS
-    return {name: getattr(one, name).ravel().tolist() for name in arrays}
+    if isinstance(found, FoundKeys):
+        universe = _universe(plan, found.columns[0])
+        return {"keys": list(map(universe.key, found.places.tolist())), "values": found.values.tolist()}
+    arrays = ("values",) if isinstance(plan.column(found.columns[0]), Amount) else ARRAYS
+    return {name: getattr(found, name).ravel().tolist() for name in arrays}
 
 
 def _universe(plan: Plan, name: str) -> Universe:

@@ -68,10 +68,10 @@ def _model_error(result: Result) -> dict[str, Any]:
 def measurements(measured: Measurements, plan: Plan) -> list[dict[str, Any]]:
     """Describe everything that ε was spent on: what was measured, by which mechanism, at what exact cost."""
     entries = [
-        _marginal(one.allocation, one.values.size)
-        | ({"merged_to": list(one.values.shape)} if one.merged else {})
-        | _persons(plan, one.allocation.tally)
-        for one in measured.marginals
+        _marginal(each.allocation, each.values.size)
+        | ({"merged_to": list(each.values.shape)} if each.merged else {})
+        | _persons(plan, each.allocation.tally)
+        for each in measured.marginals
     ]
     entries += [
         {"columns": [], "purpose": choice.what}
@@ -82,10 +82,11 @@ def measurements(measured: Measurements, plan: Plan) -> list[dict[str, Any]]:
     if audit := measured.audit:
         allocation = Allocation((), audit.epsilon, audit.sensitivity)
         entries.append(_marginal(allocation, audit.sums.size) | {"purpose": AUDIT})
-    for one in measured.quantiles:
-        allocation = Allocation((*one.share.columns, one.share.amount), one.share.epsilon, one.share.sensitivity)
+    for quantiles in measured.quantiles:
+        share = quantiles.share
+        allocation = Allocation((*share.columns, share.amount), share.epsilon, share.sensitivity)
         chosen = {"mechanism": PERMUTE_AND_FLIP, "purpose": QUANTILES}
-        entries.append(_marginal(allocation, one.places.size) | chosen)
+        entries.append(_marginal(allocation, quantiles.places.size) | chosen)
     for boxes in measured.trees:
         allocation = Allocation(boxes.columns, boxes.epsilon, boxes.sensitivity)
         answers = 0 if boxes.unevenness is None else boxes.unevenness.values.size

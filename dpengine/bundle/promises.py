@@ -1,4 +1,4 @@
-"""What a plan promises: every entry of a manifest that follows from the plan alone.
+"""The promises of a plan: every entry of a manifest that follows from the plan alone.
 
 Nothing here depends on a measurement. So `verify` can compute the same entries from the `plan.yaml` in a bundle.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 from dpengine.array_types import Columns
@@ -253,7 +254,7 @@ def _amount_sentences(plan: Plan, wording: Wording) -> list[str]:
             (_has_means(plan), wording.means), (_has_deviations(plan), DEVIATIONS),
             (_has_quantiles(plan), wording.quantiles),
             (_has_pairs(plan), wording.associations), (bool(plan.amounts(())), wording.amounts)]  # fmt: skip
-    return [sentence for has, sentence in sentences if has and sentence]
+    return _applying(sentences)
 
 
 def _interval_sentences(plan: Plan, wording: Wording) -> list[str]:
@@ -263,4 +264,9 @@ def _interval_sentences(plan: Plan, wording: Wording) -> list[str]:
         (_has_quantiles(plan), wording.quantile_intervals),
         (_has_pairs(plan), wording.association_intervals),
     ]
-    return [sentence for has, sentence in sentences if has and sentence]
+    return _applying(sentences)
+
+
+def _applying(sentences: Iterable[tuple[bool, str]]) -> list[str]:
+    """Return the sentences that apply, of those that the manifest's version has: others are blank."""
+    return [sentence for applies, sentence in sentences if applies and sentence]

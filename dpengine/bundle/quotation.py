@@ -90,7 +90,7 @@ def quotation_of_several(
 
 
 def _beside_noise(said: str, numbers: tuple[float, float, float]) -> str:
-    """Add whether a difference is more than the noise of its numbers: readers ask if there is one at all."""
+    """Add a sentence on whether a difference exceeds the noise: readers ask if there is one at all."""
     _value, low, high = numbers
     return _("{said}, beyond the noise", said=said) if low > 0 or high < 0 else _("{said}, within the noise", said=said)
 

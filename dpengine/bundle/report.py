@@ -28,10 +28,10 @@ from dpengine.charts.style import join_names, shorten
 from dpengine.marginals.measurement import QUANTILES, SEARCH
 from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result
-from dpengine.spec.counted_wording import counted_how, counted_noun, rows_counted
+from dpengine.spec.counted_wording import counted_noun, counting_in_words, rows_counted
 from dpengine.spec.domain import Amount, Category, Date, Number, Time, zones_of
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import KINDS, capitalised, heading_of, people, percent, shown_labels, sure
+from dpengine.spec.wording import KINDS, capitalised, certainty, heading_of, people, percent, shown_labels
 from dpengine.translation.catalogue import _, day, language, localised, mark, number, plural, speaking
 from dpengine.version import VERSION
 
@@ -133,7 +133,7 @@ def templates() -> Environment:
 
 
 class _Compiled(FileSystemBytecodeCache):
-    """Compiled templates, kept as Python keeps compiled modules: in the folder beside them, if it may be written to."""
+    """A cache of compiled templates: files beside these if their folder is writable, as Python caches modules."""
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         """Keep one template."""
@@ -163,7 +163,7 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def about(plan: Plan) -> dict[str, Any]:
-    """Return what the plan says of its tables and columns."""
+    """Return the plan's statements about its tables and columns."""
     worded = [column.heading for column in map(plan.column, plan.released) if column.shown != column.labels]
     return {
         "title": plan.title or plan.dataset,
@@ -193,7 +193,8 @@ def promise(plan: Plan) -> dict[str, Any]:
         "large_epsilon": plan.epsilon > LARGE_EPSILON,
         # Changing a person's answer is removing one person and adding one: likelihoods differ by at most e^2ε.
         "odds": [
-            (percent(prior), *(sure(posterior(prior, times * plan.epsilon)) for times in (1, 2))) for prior in PRIORS
+            (percent(prior), *(certainty(posterior(prior, times * plan.epsilon)) for times in (1, 2)))
+            for prior in PRIORS
         ],
     }
 
@@ -232,7 +233,7 @@ def _how_made(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 def _named(plan: Plan, columns: Sequence[str]) -> str:
     """Name a table for the list of files, and say how it counts people if a person may have several rows."""
-    how = counted_how(plan, tuple(columns))
+    how = counting_in_words(plan, tuple(columns))
     return " × ".join(columns) + (f" ({how})" if how else "")
 
 
@@ -252,7 +253,7 @@ def _rounded(plan: Plan, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _measured(plan: Plan, entry: Mapping[str, Any]) -> str:
-    """Name a measured table; with what it counts, if that are not rows."""
+    """Name a measured table, and its unit of counting unless that is a row."""
     named = " × ".join(entry["columns"])
     counted = plan.nouns.people or _("people")
     return _("{people} by {columns}", people=counted, columns=named) if "cells_per_person" in entry else named

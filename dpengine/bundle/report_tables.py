@@ -23,7 +23,7 @@ from dpengine.charts.levels import level_table, level_tree
 from dpengine.results.published_columns import NUMBERS, Measure, measures, number_columns, published_name
 from dpengine.results.result import Result
 from dpengine.results.spans import Span
-from dpengine.spec.counted_wording import counted_how
+from dpengine.spec.counted_wording import counting_in_words
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, label_words, people
 from dpengine.translation.catalogue import _, number
@@ -127,7 +127,7 @@ def _table(result: Result, table: Columns, file: str, room: int) -> dict[str, An
     amounts = _amount_texts(result, table, rows)
     return {
         "name": heading_of(result.plan, table),
-        "how": counted_how(result.plan, table),
+        "how": counting_in_words(result.plan, table),
         "file": file,
         "cells": noisy.size,
         "typical": people(result.estimates.mean_abs_error(table)),

@@ -112,10 +112,10 @@ def signed_by(source: Source) -> str | None:
         return members.signed_by()
 
 
-def examine(source: Source, key: str | None = None, *, apart: bool = False) -> Verified:
-    """Verify a bundle and identify its signer in one reading; with `apart`, this process exists only for this check.
+def examine(source: Source, key: str | None = None, *, isolated: bool = False) -> Verified:
+    """Verify a bundle and identify its signer in one reading; with `isolated`, this process exists only for this check.
 
-    A Parquet file with other bytes than this version writes is read in a separate process, or with `apart` in this one.
+    A Parquet file with other bytes than this version writes is read in a separate process, unless `isolated`.
     """
     expected = None if key is None else read_key(key)
     with opened(source) as members:
@@ -129,7 +129,7 @@ def examine(source: Source, key: str | None = None, *, apart: bool = False) -> V
         except ReleaseError as error:
             faults += error.faults
         try:
-            manifest, *for_readers = _examined(members, apart=apart)
+            manifest, *for_readers = _examined(members, isolated=isolated)
         except ReleaseError as error:
             faults += error.faults
     if faults:
@@ -159,7 +159,7 @@ def _check_form(members: Archive) -> None:
         )
 
 
-def _examined(members: Archive, *, apart: bool) -> tuple[dict[str, Any], dict[str, str], dict[str, Any]]:
+def _examined(members: Archive, *, isolated: bool) -> tuple[dict[str, Any], dict[str, str], dict[str, Any]]:
     """Return the manifest, the headings and the promises. Raises `ReleaseError` with every fault of the files."""
     if "plan.yaml" not in members:
         raise ReleaseError(_("{file} is missing", file="plan.yaml"))
@@ -182,8 +182,8 @@ def _examined(members: Archive, *, apart: bool) -> tuple[dict[str, Any], dict[st
     faults += _broken_promises(manifest, checked, plan)
     faults += wrong_prices(checked, plan, searches)
     faults += _wrong_contents(members, checked, plan)
-    if checked.schema_version >= 5 and not faults:  # all else is what the manifest says
-        faults += wrong_portals(members, manifest, plan, apart=apart)
+    if checked.schema_version >= 5 and not faults:  # all else agrees with the manifest
+        faults += wrong_portals(members, manifest, plan, isolated=isolated)
     if faults:
         raise ReleaseError(faults)
     named = [*(tuple(each.columns) for each in checked.tables), *(tuple(each.columns) for each in checked.measurements)]
@@ -247,7 +247,7 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
 
 
 def _first_version(plan: Plan) -> int:
-    """Return the first version of manifests of releases of `plan`: no earlier one is silent about what it asks for."""
+    """Return the earliest manifest version that can describe a release of `plan`."""
     since = {
         8: plan.coarser_levels is not None,
         7: any(getattr(column, "affixes", ()) for column in plan.columns),

@@ -34,22 +34,22 @@ if TYPE_CHECKING:
     from xlsxwriter.worksheet import Worksheet
 
 __all__ = [
-    "MAX_CELLS", "NUMBER_WIDTH", "finish", "fitting", "new_workbook", "notes_on_release", "number_headings", "workbook",
-    "write_labels", "write_notes",
+    "MAX_CELLS", "NUMBER_WIDTH", "finish", "new_workbook", "notes_on_release", "number_headings", "tables_that_fit",
+    "workbook", "write_labels", "write_notes",
 ]  # fmt: skip
 
-MAX_CELLS = 50_000  # of all tables in a workbook: it takes about 4 s to write
+MAX_CELLS = 50_000  # limit for all tables in a workbook, which takes about 4 s to write
 MAX_SHEETS = 500
 _MAX_NAME = 31  # units of UTF-16 in the name of a sheet
 _NOT_IN_NAMES = re.compile(r"[\[\]:*?/\\']")
-_NOT_IN_XML = re.compile("[\ufffe\uffff]")  # of what plans allow; cells hold them escaped
+_NOT_IN_XML = re.compile("[\ufffe\uffff]")  # characters that plans allow and XML does not; cells hold them escaped
 _WIDTHS = (8, 60)  # of a column of labels, in letters
 _GUIDE, NUMBER_WIDTH = (34, 90), 12  # widths of the columns of the first sheet, and of a column of numbers
 _LINE, _MAX_HEIGHT = 15, 409  # height of a line, and of a row at most, in points
 _AS_TEXTS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
 
 
-def fitting(plan: Plan) -> list[Columns]:
+def tables_that_fit(plan: Plan) -> list[Columns]:
     """Return the tables that a workbook holds, and the total: in the plan's order, as long as there is room."""
     kept: list[Columns] = []
     room = MAX_CELLS
@@ -65,7 +65,7 @@ def workbook(published: PublishedTables, release_id: str) -> bytes:
 
     Tables that are too large are named on the first sheet. Raises `ReleaseError` if there is no other.
     """
-    tables = fitting(published.plan)
+    tables = tables_that_fit(published.plan)
     if tables == [()]:
         raise ReleaseError(_("the tables are too large for a workbook: use the CSV or Parquet files"))
     file = io.BytesIO()

@@ -95,7 +95,7 @@ def save(result: Result, path: Path, key: Ed25519PrivateKey | None = None) -> No
 
 
 def _remove_abandoned(path: Path) -> None:
-    """Remove what a process that was killed has left beside `path`; another one may be writing the latest of it."""
+    """Remove temporary files that killed processes left beside `path`, except the latest, which may be in use."""
     before = time.time() - ABANDONED_AFTER
     for part in path.parent.glob(f".{glob.escape(path.name[:200])}.????????.part"):
         with suppress(OSError):

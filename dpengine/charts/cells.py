@@ -21,7 +21,7 @@ from dpengine.translation.catalogue import _, mark, number
 __all__ = ["ALL", "Cells", "CellsOfTable", "Fixed", "shown_label"]
 
 Fixed = Mapping[str, str | None]  # the label of the one shown cell of a column, or ALL
-MAX_WIDER = 10  # times the narrowest interval: if all pairs are noise, the axis holds intervals up to this width
+MAX_WIDER = 10  # multiple of the narrowest interval: if all pairs are noise, the axis covers intervals up to this width
 ALL = None  # all cells of a column together: the sum over it
 
 _NUMBERS = mark("<b>count {count}</b>, estimate {estimate}<br>95 %: {low} to {high}")
@@ -69,7 +69,7 @@ class Cells:
 
     @property
     def noise(self) -> str:
-        """How cells are called that noise explains."""
+        """The name of the mark on cells that are mostly noise."""
         return _("mostly noise")
 
     @property
@@ -83,27 +83,27 @@ class Cells:
         return self.measure is not None and bool(self.measure.on)
 
     @property
-    def reach(self) -> tuple[float, float]:
-        """The ends of an axis of the values: it holds the intervals of all cells that are more than noise.
+    def axis_range(self) -> tuple[float, float]:
+        """The range of the value axis: it covers the intervals of all cells that are more than noise.
 
         Counts and sums are drawn from 0, and an axis of pairs of amounts includes 0. An interval that is mostly noise
         may run beyond an axis of means: if the axis held the whole range, the others could not be seen.
         """
-        whole = self.measure is None or self.measure.kind == "sum"
-        with_zero = whole or self.of_pair
+        from_zero = self.measure is None or self.measure.kind == "sum"
+        with_zero = from_zero or self.of_pair
         width = self.high - self.low
         # The slope of too few people can be anything: its interval would hide the informative ones.
-        some = width <= MAX_WIDER * width.min() if self.of_pair and width.size else np.ones_like(self.noisy)
-        chosen = some if whole or self.noisy.all() else ~self.noisy
+        informative = width <= MAX_WIDER * width.min() if self.of_pair and width.size else np.ones_like(self.noisy)
+        chosen = informative if from_zero or self.noisy.all() else ~self.noisy
         if not chosen.size:
             return 0.0, 1.0
         low, high = float(self.low[chosen].min()), float(self.high[chosen].max())
         low, high = (min(low, 0.0), max(high, 0.0)) if with_zero else (low, high)
         room = 0.04 * ((high - low) or 1.0)
-        return low - room * (low < 0 or not whole), high + room
+        return low - room * (low < 0 or not from_zero), high + room
 
     def details(self) -> npt.NDArray[np.object_]:
-        """Return what `hover` needs of each cell, along a last axis: three numbers, a mark, and labels cut short."""
+        """Return the data of hover texts, along a last axis: three numbers, a mark, and labels that are cut short."""
         mark = np.where(self.noisy, f"<br>{self.noise}", "").astype(object)
         parts = [np.round(self.estimate, 1) + 0.0, self.low, self.high, mark]
         for axis in self._cut_short():
@@ -113,11 +113,11 @@ class Cells:
             parts.append(np.broadcast_to(full.reshape(lying), self.value.shape))
         return np.stack([np.asarray(part, dtype=object) for part in parts], axis=-1)
 
-    def hover(self, axes: Sequence[str], count: str, *, also: str = "") -> str:
+    def hover(self, axes: Sequence[str], count: str, *, prefix: str = "") -> str:
         """Return the template of a cell's hover text.
 
         `axes` name where the figure has the label of each column, such as x, or give the label itself; `count` names
-        where it has the count, and `also` comes first.
+        where it has the count, and `prefix` comes first.
         """
         cut = {axis: 4 + k for k, axis in enumerate(self._cut_short())}
         places = [
@@ -126,7 +126,7 @@ class Cells:
         ]
         written = (f"%{{{place}:{self.format}}}" for place in (count, "customdata[1]", "customdata[2]"))
         numbers = self.numbers_in_words(*written, estimate="%{customdata[0]:,.1f}")
-        return "<br>".join([*([also] if also else []), *places, f"{numbers}%{{customdata[3]}}<extra></extra>"])
+        return "<br>".join([*([prefix] if prefix else []), *places, f"{numbers}%{{customdata[3]}}<extra></extra>"])
 
     def words(self, cell: tuple[int, ...]) -> str:
         """Return the hover text of one cell as plain text."""

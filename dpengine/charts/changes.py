@@ -27,7 +27,7 @@ __all__ = ["ChangeCells", "changes_drawing"]
 MAX_ROWS = 30  # of a chart that can be read
 MAX_NAMED = 3  # changes that the description for readers who do not see the chart names
 MAX_TICKS = 5  # numbers below a chart: names of cells are long, and leave less room on a phone
-ROOM = 0.04  # of an axis, beyond the ends of intervals
+ROOM = 0.04  # part of an axis that is left beyond the ends of intervals
 
 
 class ChangeCells(Cells):
@@ -51,12 +51,12 @@ class ChangeCells(Cells):
 
     @property
     def noise(self) -> str:
-        """How changes are called that may be none."""
+        """The name of the mark on changes within the noise."""
         return _("within the noise")
 
     @property
     def of_pair(self) -> bool:
-        """Changes may be below 0, and have a line there."""
+        """True: changes may be below 0, and have a line there."""
         return True
 
     @property
@@ -65,8 +65,8 @@ class ChangeCells(Cells):
         return f"+,.{self.digits}f"
 
     @property
-    def reach(self) -> tuple[float, float]:
-        """The ends of an axis: it holds 0, all changes, and the intervals of those beyond the noise, if any."""
+    def axis_range(self) -> tuple[float, float]:
+        """The range of the axis: it covers 0, all changes, and the intervals of those beyond the noise, if any."""
         chosen = np.ones_like(self.noisy) if self.noisy.all() else ~self.noisy
         low = min(0.0, float(self.value.min()), float(self.low[chosen].min()))
         high = max(0.0, float(self.value.max()), float(self.high[chosen].max()))

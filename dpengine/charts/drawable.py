@@ -18,14 +18,14 @@ __all__ = ["Drawable", "TablesOfFile"]
 
 
 class Drawable(Protocol):
-    """What charts read: a `Result` computes it, `TablesOfFile` finds it in a release file."""
+    """The numbers that charts read: a `Result` computes them, `TablesOfFile` finds them in a release file."""
 
     @property
     def plan(self) -> Plan:
         """The plan, which says how columns and cells are called."""
 
     def offers(self, table: Columns, measure: Measure | None = None) -> bool:
-        """Whether the counts, or a `measure`, of a table of these columns can be had with their intervals."""
+        """Whether there are counts, or numbers of a `measure`, with intervals for a table of these columns."""
 
     def of_tally(self, tally: int) -> Drawable:
         """Return the numbers restricted to one of the plan's tallies."""

@@ -29,18 +29,18 @@ def error_curve_numbers(
     measure: Measure | None = None,
     *,
     epsilons: Sequence[float] = CURVE,
-    known: Mapping[str, Sequence[float]] | None = None,
+    earlier: Mapping[str, Sequence[float]] | None = None,
 ) -> dict[str, list[float]]:
     """Return the numbers of `curve_drawing`: half-widths at each ε, for a cell of each table and for the total.
 
-    For a `measure`, they are those of groups of typical size, in its unit; for quantiles, of the middle one. `known` is
-    an earlier result for the plan at another ε: then only the plan's own ε is computed.
+    For a `measure`, they are those of groups of typical size, in its unit; for quantiles, of the middle one. `earlier`
+    is a result for the plan at another ε: then only the plan's own ε is computed.
     """
     if measure is not None:
         tables = [table for table in plan.marginals if measure in measures(plan, table)]
         name = _drawn_part(measure, measure.names)
-        return measure_curves(plan, [*tables[:MAX_CURVES], ()], name, epsilons, known)
-    return half_width_curves(plan, plan.marginals[:MAX_CURVES], epsilons, known)
+        return measure_curves(plan, [*tables[:MAX_CURVES], ()], name, epsilons, earlier)
+    return half_width_curves(plan, plan.marginals[:MAX_CURVES], epsilons, earlier)
 
 
 def _drawn_part(measure: Measure, parts: Sequence[str]) -> str:

@@ -37,7 +37,7 @@ __all__ = [
     "MAX_FACETS", "alt_text", "columns_to_fix", "comparison_figure", "release_drawing", "release_figure",
 ]  # fmt: skip
 
-Chart: TypeAlias = "Callable[[Cells, bool], Figure]"  # of the cells to draw, on a dark page or not
+Chart: TypeAlias = "Callable[[Cells, bool], Figure]"  # makes a figure of cells, for a dark page or a light one
 MAX_FACETS = 12
 
 

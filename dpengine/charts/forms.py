@@ -108,7 +108,7 @@ def is_time(column: Column) -> bool:
 
 
 def makes_spans(column: Column) -> bool:
-    """Whether neighbouring cells of a column make a span that people name by its ends: ages, months, hours, codes.
+    """Whether neighbouring cells of a column form a range that people name by its ends, as ages and months do.
 
     >>> makes_spans(Category(name="grade", values=["1", "2", "3", "4", "5"]))
     True
@@ -124,7 +124,7 @@ def makes_spans(column: Column) -> bool:
 
 
 def has_order(column: Column) -> bool:
-    """Whether the order of a column's values means something, or may mean something.
+    """Whether the order of a column's values is, or may be, meaningful.
 
     An alphabetical list of texts has no such order; any other order was chosen by somebody. Codes with digits may be
     ordered, and so may single letters.

@@ -68,9 +68,9 @@ def _facets(cells: Cells, together: Cells) -> list[Grid]:
     """Return the grid of all cells of the third column `together`, then one for each of them."""
     rows, columns, third = cells.short
     name, details = escape(cells.headings[2]), cells.details()
-    whole = together.hover(["y", "x"], "z", also=f"{name}: {_('all')}")
+    whole = together.hover(["y", "x"], "z", prefix=f"{name}: {_('all')}")
     grids = [Grid(together.value, together.details(), whole, together.noisy, rows, columns)]
     for k in range(len(third)):
-        hover = together.hover(["y", "x"], "z", also=f"{name}: {escape(cells.labels[2][k])}")
+        hover = together.hover(["y", "x"], "z", prefix=f"{name}: {escape(cells.labels[2][k])}")
         grids.append(Grid(cells.value[:, :, k], details[:, :, k], hover, cells.noisy[:, :, k], rows, columns))
     return grids

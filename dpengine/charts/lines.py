@@ -73,7 +73,7 @@ def _over_time(cells: Cells, data: Sequence[dict[str, Any]], dark: bool, height:
     labels = cells.short[0]
     layout = {
         "xaxis": {"title": {"text": short_name(cells.headings[0])}, **category_axis(labels)},
-        "yaxis": {"title": {"text": short_name(cells.noun)}, "range": cells.reach},
+        "yaxis": {"title": {"text": short_name(cells.noun)}, "range": cells.axis_range},
         "height": height + room_below(labels),
         "showlegend": legend,
     }
@@ -89,7 +89,7 @@ def _multiples(cells: Cells, dark: bool) -> Drawing:
     data = []
     for k, name in enumerate(names):
         data += [trace | panels.axes(k) for trace in _traces(cells, (k,), hover, look, name, legend=False)]
-    x, y = category_axis(labels, hours=6 if across > 1 else 3), {"range": cells.reach}
+    x, y = category_axis(labels, hours=6 if across > 1 else 3), {"range": cells.axis_range}
     axes = panels.layout(x, y, short_name(cells.headings[0]), short_name(cells.noun))
     high = 120 + 150 * down + room_below(labels)
     return Drawing([*data, *_explained(cells, dark)], axes | {"height": high, "showlegend": bool(cells.noisy.any())})

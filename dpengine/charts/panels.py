@@ -16,12 +16,12 @@ APART = 8  # pixels between labels, which may be at an angle, and the title of t
 class Panels:
     """Charts with these `titles`, in rows of `across` charts, which pan and zoom together.
 
-    `apart` and `below` are the spaces between columns and between rows, as fractions of the whole figure.
+    `gap` and `below` are the spaces between columns and between rows, as fractions of the whole figure.
     """
 
     titles: Sequence[str]
     across: int
-    apart: float
+    gap: float
     below: float
 
     @property
@@ -46,10 +46,10 @@ class Panels:
         """
         layout: dict[str, Any] = {}
         annotations = []
-        wide, high = (1 - self.apart * (self.across - 1)) / self.across, (1 - self.below * (self.down - 1)) / self.down
+        wide, high = (1 - self.gap * (self.across - 1)) / self.across, (1 - self.below * (self.down - 1)) / self.down
         for place, title in enumerate(self.titles):
             row, column = divmod(place, self.across)
-            left, bottom = column * (wide + self.apart), (self.down - 1 - row) * (high + self.below)
+            left, bottom = column * (wide + self.gap), (self.down - 1 - row) * (high + self.below)
             axes = self.axes(place)
             lowest, first = place + self.across >= len(self.titles), column == 0
             for axis, other, like, start, size, labelled, name in (

@@ -70,8 +70,8 @@ class PercentCells(Cells):
         return f",.{self.digits}f"
 
     @property
-    def reach(self) -> tuple[float, float]:
-        """The ends of an axis, from 0: it holds all percentages, and their intervals unless these are too wide."""
+    def axis_range(self) -> tuple[float, float]:
+        """The range of the axis, from 0: it covers all percentages, and their intervals unless these are too wide."""
         narrow = self.high[self.high - self.low < WIDE]
         if not narrow.size:
             return 0.0, 100.0

@@ -33,6 +33,7 @@ from dpengine.charts.style import (
     short_name,
     whiskers,
 )
+from dpengine.notebook.intervals import round_step
 from dpengine.results.published_columns import Measure
 from dpengine.translation.catalogue import _, mark, number, plural
 
@@ -95,32 +96,22 @@ def _ticks(low: float, high: float, across: int) -> dict[str, Any]:
     """Return how many numbers fit below a chart on a phone, where `across` charts share its width, or which ones."""
     if high < MILLION:
         most = (8 if high < FIVE_DIGITS else 5) if across == 1 else 4 if high < LONG else max(2, 5 - across)
-        step = _round_step((high - low) / most)
+        step = round_step((high - low) / most)
         if step < 10 or high >= 2 * step:
             return {"nticks": most}
         # Plotly would take this step, and hide the 0 at the edge of a small chart: one number makes no scale.
         while high < 2 * step:
             step /= 2
         return {"tickvals": [step * k for k in range(math.ceil(low / step), math.floor(high / step) + 1)]}
-    step = _round_step((high - low) / 4)
+    step = round_step((high - low) / 4)
     values = [step * k for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
     written = [_("{n} M", n=number(value / MILLION, ",.6g")) if value else "0" for value in values]
     return {"tickvals": values, "ticktext": written}
 
 
-def _round_step(least: float) -> float:
-    """Return the smallest round step that is no smaller than `least`.
-
-    >>> _round_step(230_000), _round_step(0.07)
-    (500000, 0.1)
-    """
-    power: float = 10 ** math.floor(math.log10(least))
-    return power * next(times for times in (1, 2, 5, 10) if times * power >= least)
-
-
 def _value_axis(parts: Sequence[Cells], dark: bool, *, bars: bool, across: int) -> dict[str, Any]:
     """Return the axis of the values, the same for all charts of a row with `across` charts."""
-    low, high = zip(*(cells.reach for cells in parts), strict=True)
+    low, high = zip(*(cells.axis_range for cells in parts), strict=True)
     of_pair = parts[0].of_pair
     return {
         "range": [min(low), max(high)],

@@ -35,12 +35,12 @@ def audit(epsilon: str, runs: int, jobs: int, ways: tuple[str, ...], as_json: bo
     for check in exact_checks.checks(claimed):
         cases = f"{check.cases:,} cases"
         lines["exact"].append(_line(check.what, claimed, check.largest, cases, holds=check.holds, as_json=as_json))
-    for way in ways or publications.WAYS:
+    for publication in ways or publications.PUBLICATIONS:
         with stages() as show:
-            show(f"publishing {2 * runs:,} times, {way}")
-            bound = publications.audit_publications(way, claimed, runs, jobs=jobs)
+            show(f"publishing {2 * runs:,} times, {publication}")
+            bound = publications.audit_publications(publication, claimed, runs, jobs=jobs)
         seen = f"{bound.hits:,} of {runs:,} outputs speak for the person, and {bound.hits_without:,} without"
-        what = f"{way}: at least"
+        what = f"{publication}: at least"
         lines["shown"].append(_line(what, claimed, bound.least_epsilon, seen, holds=bound.holds, as_json=as_json))
     if as_json:
         click.echo(json.dumps(lines))

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from functools import reduce
 
 from dpengine.counting.encoding.bin_boundaries import family_of
-from dpengine.counting.encoding.coding import is_hour, reads
+from dpengine.counting.encoding.coding import can_read, is_hour
 from dpengine.counting.encoding.declared_texts import Family
 from dpengine.sources.mixed import OBJECTS, member_types
 from dpengine.sources.plan_template import header_doubt
@@ -80,9 +80,9 @@ def missing_columns(lacking: Sequence[str], names: list[str]) -> str:
     >>> missing_columns(["Age", "pay"], ["age", "sex"])
     "the table lacks 2 columns: 'Age' (did you mean 'age'?), 'pay'; it has 'age', 'sex'"
     """
-    several = len(lacking) > 1
+    several_missing = len(lacking) > 1
     if header_doubt(names):  # the names may be a person's row, which no message may quote
-        if several:
+        if several_missing:
             return _(
                 "the table lacks {n} columns: {columns}; its first line looks like data: add a line with the names",
                 n=number(len(lacking)),
@@ -92,32 +92,32 @@ def missing_columns(lacking: Sequence[str], names: list[str]) -> str:
             "the table has no column {name}, and its first line looks like data: add a line with the names",
             name=repr(lacking[0]),
         )
-    known = some_of(map(repr, names), MAX_KNOWN)
-    if several:
-        first = [_with_meant(name, names) for name in lacking[:MAX_LISTED]]
-        columns = some_of([*first, *lacking[MAX_LISTED:]])
+    names_in_words = some_of(map(repr, names), MAX_KNOWN)
+    if several_missing:
+        first_missing = [_name_with_matches(name, names) for name in lacking[:MAX_LISTED]]
+        columns = some_of([*first_missing, *lacking[MAX_LISTED:]])
         return _("the table lacks {n} columns: {columns}; it has {names}", n=number(len(lacking)), columns=columns,
-                 names=known)  # fmt: skip
-    if not (meant := _meant(lacking[0], names)):
-        return _("the table has no column {name}; it has {names}", name=repr(lacking[0]), names=known)
+                 names=names_in_words)  # fmt: skip
+    if not (matches := _close_matches(lacking[0], names)):
+        return _("the table has no column {name}; it has {names}", name=repr(lacking[0]), names=names_in_words)
     return _(
         "the table has no column {name}; did you mean {meant}? it has {names}",
         name=repr(lacking[0]),
-        meant=meant,
-        names=known,
+        meant=matches,
+        names=names_in_words,
     )
 
 
-def _with_meant(name: str, names: list[str]) -> str:
-    meant = _meant(name, names)
-    return _("{name} (did you mean {meant}?)", name=repr(name), meant=meant) if meant else repr(name)
+def _name_with_matches(name: str, names: list[str]) -> str:
+    matches = _close_matches(name, names)
+    return _("{name} (did you mean {meant}?)", name=repr(name), meant=matches) if matches else repr(name)
 
 
-def _meant(name: str, names: list[str]) -> str:
-    """Return those of `names` that may be meant by `name`; nothing if none is like it."""
-    near = [other for other in names if other.strip().lower() == name.strip().lower()]
-    near = near or get_close_matches(name, names, n=3)
-    return reduce(lambda one, other: _("{one} or {other}", one=one, other=other), map(repr, near)) if near else ""
+def _close_matches(name: str, names: list[str]) -> str:
+    """Return the close matches of `name` among `names`, as a phrase; an empty text if there are none."""
+    matches = [other for other in names if other.strip().lower() == name.strip().lower()]
+    matches = matches or get_close_matches(name, names, n=3)
+    return reduce(lambda one, other: _("{one} or {other}", one=one, other=other), map(repr, matches)) if matches else ""
 
 
 _OBJECTS = {  # how cells of a pandas frame are read, by their type, and what to make of them instead
@@ -154,7 +154,7 @@ def _objects_unread(column: Column | Grid, objects: str) -> str | None:
 
 def _unreadable(column: Column | Grid, family: Family) -> str | None:
     """Return why values of this family cannot be read as declared, or None if they can."""
-    if reads(column, family):
+    if can_read(column, family):
         return None
     values = {"date": _("dates"), "timestamp": _("times"), "boolean": _("yes and no")}.get(family, _("numbers"))
     if is_hour(column) and family == "date":

@@ -31,12 +31,12 @@ from dpengine.counting.encoding.coding import Coding
 from dpengine.sources.databases.dialects import Dialect
 from dpengine.spec.plan import Plan
 
-__all__ = ["Kept", "among", "bounded_rows", "coded_rows", "kept_of", "marked_rows"]
+__all__ = ["RowLimit", "bounded_rows", "coded_rows", "is_one_of", "marked_rows", "row_limit_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """The rows that are kept of each person: at most `rows`.
+class RowLimit:
+    """Contribution bound: at most `rows` rows of each person are kept.
 
     With `cells`, only one row in each of at most `cells` different cells of the table of these `columns`.
     """
@@ -46,15 +46,15 @@ class Kept:
     columns: Columns = ()
 
 
-def kept_of(plan: Plan, tally: int) -> Kept:
-    """Return the rows that are kept of each person for one of the tallies of `plan`.
+def row_limit_of(plan: Plan, tally: int) -> RowLimit:
+    """Return the contribution bound of one of the tallies of `plan`.
 
     With one cell per person it is the first row. This one row serves all such tables, so they agree.
     """
-    each = plan.tallies[tally]
-    if each.cells is None or each.cells == 1:
-        return Kept(each.bound)
-    return Kept(plan.unit.rows, each.cells, each.plan.marginals[0])
+    counted = plan.tallies[tally]
+    if counted.cells is None or counted.cells == 1:
+        return RowLimit(counted.bound)
+    return RowLimit(plan.unit.rows, counted.cells, counted.plan.marginals[0])
 
 
 def coded_rows(
@@ -84,21 +84,25 @@ def coded_rows(
     return f"SELECT * FROM ({query}) AS coded WHERE {' AND '.join(conditions)}" if conditions else query
 
 
-def bounded_rows(coded: str, columns: int, kept: Kept, key: bytes, dialect: Dialect, axes: Sequence[int] = ()) -> str:
-    """Write a query with the codes of the rows that are `kept` of each person, chosen by `key` among those of `coded`.
+def bounded_rows(
+    coded: str, columns: int, limit: RowLimit, key: bytes, dialect: Dialect, axes: Sequence[int] = ()
+) -> str:
+    """Write a query with the codes of the rows of `coded` that are kept: by `limit` for each person, chosen by `key`.
 
-    `columns` is the number of codes of a row; `axes` are the codes of ``kept.columns``.
+    `columns` is the number of codes of a row; `axes` are the codes of ``limit.columns``.
     """
     codes = ", ".join(f"k{k}" for k in range(columns))
-    wanted = codes if kept.cells is None else f"{codes}, person, place"
-    bounded = f"SELECT {wanted} FROM ({_in_places(coded, columns, key, dialect)}) AS c WHERE place <= {kept.rows}"
-    if kept.cells is None:
+    fields = codes if limit.cells is None else f"{codes}, person, place"
+    bounded = f"SELECT {fields} FROM ({_numbered(coded, columns, key, dialect)}) AS c WHERE place <= {limit.rows}"
+    if limit.cells is None:
         return bounded
     cell = ", ".join(f"k{axis}" for axis in axes)
-    again = f"SELECT *, row_number() OVER (PARTITION BY person, {cell} ORDER BY place) AS again FROM ({bounded}) AS d"
+    numbered = (
+        f"SELECT *, row_number() OVER (PARTITION BY person, {cell} ORDER BY place) AS again FROM ({bounded}) AS d"
+    )
     turn = "row_number() OVER (PARTITION BY person ORDER BY place) AS turn"
-    once = f"SELECT {codes}, {turn} FROM ({again}) AS e WHERE again = 1"
-    return f"SELECT {codes} FROM ({once}) AS f WHERE turn <= {kept.cells}"
+    one_per_cell = f"SELECT {codes}, {turn} FROM ({numbered}) AS e WHERE again = 1"
+    return f"SELECT {codes} FROM ({one_per_cell}) AS f WHERE turn <= {limit.cells}"
 
 
 def marked_rows(coded: str, columns: int, rows: int, key: bytes, dialect: Dialect) -> str:
@@ -108,31 +112,33 @@ def marked_rows(coded: str, columns: int, rows: int, key: bytes, dialect: Dialec
     """
     codes = ", ".join(f"k{k}" for k in range(columns))
     times = f"CASE WHEN lacks = 0 AND place <= {rows} THEN 1 ELSE 0 END AS times"
-    return f"SELECT {codes}, h, {times} FROM ({_in_places(coded, columns, key, dialect, ('lacks',), ('h',))}) AS c"
+    return f"SELECT {codes}, h, {times} FROM ({_numbered(coded, columns, key, dialect, ('lacks',), ('h',))}) AS c"
 
 
-def _in_places(
-    coded: str, columns: int, key: bytes, dialect: Dialect, apart: Sequence[str] = (), along: Sequence[str] = ()
+def _numbered(
+    coded: str, columns: int, key: bytes, dialect: Dialect, groups: Sequence[str] = (), extra: Sequence[str] = ()
 ) -> str:
-    """Write a query for the codes, the `person` and the `place` of each row in the person's order.
+    """Write a query for the codes, the `person` and the `place` of each row, chosen by `key`.
 
-    Rows that differ in a column of `apart` are ordered separately; these columns and `along` are passed through.
+    The place is the number of a row in a random order of the person's rows.
+
+    Rows that differ in a column of `groups` are numbered separately; these columns and `extra` are passed through.
     """
     codes = ", ".join(f"k{k}" for k in range(columns))
     parts = [dialect.literal(hashlib.sha256(key).hexdigest())]
     parts += [*(dialect.to_text(f"k{k}") for k in range(columns)), dialect.to_text("copy"), "person"]
     hashed = f"md5(concat_ws(',', {', '.join(parts)})){dialect.byte_order}"
-    group = ", ".join([*apart, "person"])
+    group = ", ".join([*groups, "person"])
     copies = f"SELECT *, row_number() OVER (PARTITION BY {group}, {codes} ORDER BY k0) AS copy FROM ({coded}) AS a"
     place = f"row_number() OVER (PARTITION BY {group} ORDER BY {hashed}) AS place"
-    return f"SELECT {', '.join([codes, 'person', *apart, *along])}, {place} FROM ({copies}) AS b"
+    return f"SELECT {', '.join([codes, 'person', *groups, *extra])}, {place} FROM ({copies}) AS b"
 
 
-def among(code: str, wanted: Sequence[int]) -> str:
-    """Write the condition that a code is one of `wanted`, in increasing order; each run of numbers is one comparison.
+def is_one_of(code: str, codes: Sequence[int]) -> str:
+    """Write the condition that a code is one of `codes`, in increasing order; each run of numbers is one comparison.
 
-    >>> among("k0", [1, 2, 3, 7])
+    >>> is_one_of("k0", [1, 2, 3, 7])
     '(k0 BETWEEN 1 AND 3 OR k0 BETWEEN 7 AND 7)'
     """
-    runs = np.split(np.array(wanted), np.flatnonzero(np.diff(wanted) > 1) + 1)
+    runs = np.split(np.array(codes), np.flatnonzero(np.diff(codes) > 1) + 1)
     return "(" + " OR ".join(f"{code} BETWEEN {run[0]} AND {run[-1]}" for run in runs) + ")"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from dpengine.array_types import Columns, Ints
 from dpengine.counting.compatibility import column_faults, missing_columns
-from dpengine.counting.contribution_bounding import kept_of
+from dpengine.counting.contribution_bounding import row_limit_of
 from dpengine.counting.joint_tables import JointTables
 from dpengine.counting.pushdown import RemoteRows
 from dpengine.counting.scan import LocalRows
@@ -31,7 +31,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _rows(table: Table) -> LocalRows | RemoteRows:
+def _reader_of(table: Table) -> LocalRows | RemoteRows:
     """Decide, in one place, whether rows are read here or in their own engine."""
     if isinstance(table, RemoteTable):
         return RemoteRows(table)
@@ -42,7 +42,7 @@ def _rows(table: Table) -> LocalRows | RemoteRows:
 def check(table: Table, plan: Plan) -> None:
     """Raise `TableError` with every reason why `table` cannot be counted by `plan`; reads no row."""
     columns = [plan.column(name) for name in plan.used]
-    if faults := column_faults(table.columns, columns, plan.unit, table.index) + _rows(table).faults(columns):
+    if faults := column_faults(table.columns, columns, plan.unit, table.index) + _reader_of(table).faults(columns):
         raise TableError(list(dict.fromkeys(faults)))
 
 
@@ -69,16 +69,17 @@ def count(
     check(table, plan)
     report = progress or (lambda part: None)
     tally_of = _tallies(plan, marginals, tallies)
-    of = [(tally, isinstance(each, Stepped)) for tally, each in zip(tally_of, marginals, strict=True)]
+    pass_of_marginal = [(tally, isinstance(each, Stepped)) for tally, each in zip(tally_of, marginals, strict=True)]
     tables_by_place: dict[int, Ints] = {}
     report(0.0)
-    for done, (tally, stepped) in enumerate(passes := sorted({*of})):
-        places = [place for place, each in enumerate(of) if each == (tally, stepped)]
+    for done, (tally, stepped) in enumerate(passes := sorted({*pass_of_marginal})):
+        places = [place for place, each in enumerate(pass_of_marginal) if each == (tally, stepped)]
         joints = JointTables(plan, [marginals[place] for place in places])
-        counts = _rows(table).count(plan, joints, kept_of(plan, tally), truncation_key, _share(report, done, passes))
+        limit = row_limit_of(plan, tally)
+        counts = _reader_of(table).count(plan, joints, limit, truncation_key, _report_pass(report, done, passes))
         tables_by_place |= dict(zip(places, joints.marginals(counts), strict=True))
     report(1.0)
-    return [tables_by_place[place] for place in range(len(of))]
+    return [tables_by_place[place] for place in range(len(pass_of_marginal))]
 
 
 def _tallies(plan: Plan, marginals: Sequence[Columns], tallies: Sequence[int] | None) -> list[int]:
@@ -94,17 +95,17 @@ def count_unchanged(
     rows; otherwise they are counted first and digested afterwards. Raises `TableError` as `count` and `check_unchanged`
     do.
     """
-    rows = _rows(table)
+    reader = _reader_of(table)
     stepped = any(isinstance(each, Stepped) for each in marginals)
-    several = {*_tallies(plan, marginals, tallies)}
-    if isinstance(rows, RemoteRows) and len(several) == 1 and not stepped:
+    tallies_used = {*_tallies(plan, marginals, tallies)}
+    if isinstance(reader, RemoteRows) and len(tallies_used) == 1 and not stepped:
         check(table, plan)
         joints = JointTables(plan, marginals)
-        counts = rows.count_unchanged(plan, joints, kept_of(plan, several.pop()), truncation_key)
+        counts = reader.count_unchanged(plan, joints, row_limit_of(plan, tallies_used.pop()), truncation_key)
         if counts is not None:
             return joints.marginals(counts)
     exact = count(table, plan, marginals, truncation_key=truncation_key, tallies=tallies)
-    rows.check_unchanged()
+    reader.check_unchanged()
     return exact
 
 
@@ -117,10 +118,10 @@ def count_keys(table: Table, plan: Plan, name: str, *, truncation_key: bytes) ->
     column = plan.column(name)
     assert isinstance(column, Category), "only values of category columns are found"
     check(table, plan)
-    return _rows(table).count_keys(column, plan.unit, truncation_key)
+    return _reader_of(table).count_keys(column, plan.unit, truncation_key)
 
 
-def _share(progress: Callable[[float], None], done: int, passes: Sequence[object]) -> Callable[[float], None]:
+def _report_pass(progress: Callable[[float], None], done: int, passes: Sequence[object]) -> Callable[[float], None]:
     """Return a callback that reports progress of one of the `passes`, after `done` others, as progress of all."""
     return lambda part: progress((done + part) / len(passes))
 
@@ -133,14 +134,14 @@ def digest(table: Table) -> bytes:
     checks that they are still the same. See `counting.fingerprint`.
     """
     if table.digest is None:
-        table.digest = _rows(table).digest()
+        table.digest = _reader_of(table).digest()
     return table.digest
 
 
 def digest_of_texts(table: Table) -> bytes:
     """Return the digest that the same rows have in another engine; for local rows it takes several times as long."""
     if table.digest_of_texts is None:
-        table.digest_of_texts = _rows(table).digest_of_texts()
+        table.digest_of_texts = _reader_of(table).digest_of_texts()
     return table.digest_of_texts
 
 
@@ -150,13 +151,13 @@ def digest_and_count(table: Table, plan: Plan, marginals: Sequence[Columns]) -> 
     One pass serves both if the unit is a row and none of `marginals` is `Stepped`: choosing a person's rows takes a key
     that depends on the digest. Raises `TableError` as `count` does.
     """
-    rows = _rows(table)
+    reader = _reader_of(table)
     one_pass = plan.unit.id is None and not any(isinstance(each, Stepped) for each in marginals)
     if table.digest or not one_pass:
         return digest(table), None
     check(table, plan)
     joints = JointTables(plan, marginals)
-    table.digest, counts = rows.digest_and_count(joints)
+    table.digest, counts = reader.digest_and_count(joints)
     return table.digest, joints.marginals(counts)
 
 
@@ -166,14 +167,14 @@ def check_unchanged(table: Table, *, read_once: bool = False) -> None:
     With `read_once`, they were counted by `digest_and_count` or `count_unchanged`, and by nothing else. In another
     engine those read one state of the rows, so they are not read again.
     """
-    rows = _rows(table)
-    if not (read_once and isinstance(rows, RemoteRows)):
-        rows.check_unchanged()
+    reader = _reader_of(table)
+    if not (read_once and isinstance(reader, RemoteRows)):
+        reader.check_unchanged()
 
 
 def row_count(table: Table) -> int:
     """Return the exact number of rows, for the eyes of the table's owner only."""
-    return _rows(table).row_count()
+    return _reader_of(table).row_count()
 
 
 def distinct_texts(table: Table, column: str, *, limit: int) -> list[str]:
@@ -184,4 +185,4 @@ def distinct_texts(table: Table, column: str, *, limit: int) -> list[str]:
     places = table.places
     if column not in places:
         raise TableError(missing_columns([column], list(places)))
-    return _rows(table).distinct_texts(places[column], limit)
+    return _reader_of(table).distinct_texts(places[column], limit)

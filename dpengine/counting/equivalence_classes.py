@@ -22,7 +22,7 @@ from dpengine.counting.count import row_count
 from dpengine.counting.encoding.bin_boundaries import family_of
 from dpengine.counting.encoding.local_sql import grouped, identity
 from dpengine.counting.scan import prepared_connection
-from dpengine.counting.single_query import coded, local_table
+from dpengine.counting.single_query import coding_query, local_table
 from dpengine.errors import PlanError, TableError
 from dpengine.sources.mixed import members
 from dpengine.sources.table import LocalTable, Table
@@ -128,7 +128,7 @@ def cells_by_person(table: Table, columns: Sequence[Column], person: str) -> tup
     rows that stay in their database.
     """
     local = local_table(table, columns, Unit(id=person, rows=1))
-    codings, rows = coded(local, columns, person)
+    codings, rows = coding_query(local, columns, person)
     cells = f"SELECT count(*) AS n FROM (SELECT DISTINCT * FROM ({rows}) AS a) AS b GROUP BY person"
     with prepared_connection(local, codings) as connection:
         return _how_many_have(connection, cells)

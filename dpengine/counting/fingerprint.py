@@ -51,7 +51,7 @@ _LONG = 1024  # bytes of a text from which DuckDB itself takes the MD5; the word
 _MAX_RANGE = 1 << 17  # from the smallest integer or date to the largest: their words are cached
 _LENGTH, _NUMBER, _AGAIN = (np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03, 0x8CB92BA72F3D8DD7))
 _SPREAD = np.uint64(0xDA942042E4DD58B5)
-_MAX_HISTOGRAMS = 512  # of columns
+_MAX_HISTOGRAMS = 512  # limit for columns
 _TO_BIN = np.uint64(64 - (BINS - 1).bit_length())
 _MAX_NUMERAL = 24  # characters of the shortest text of a number
 _FIRST_BYTES = np.array([(1 << 8 * k) - 1 for k in range(9)], dtype=np.uint64)  # the first k of a word
@@ -60,7 +60,7 @@ _DAYS = (-719162, 2932896)  # from 0001-01-01 to 9999-12-31, in days from 1970
 
 @dataclass(frozen=True, slots=True)
 class HashedColumn:
-    """How a column is hashed: `cells` are SQL by alias over the relation `rows`, `outputs` SQL over the aliases.
+    """The hashing of a column: `cells` are SQL by alias over the relation `rows`, `outputs` SQL over the aliases.
 
     `words` turns the arrays of the outputs into one word for each row. It may also stand for several columns in turn,
     and return the words of one column after the other, in two dimensions.
@@ -101,16 +101,16 @@ def _hashed_texts(columns: Sequence[tuple[int, str]]) -> HashedColumn:
 def _hashed_column(index: int, type_name: str, listed: Sequence[str] | None = None) -> HashedColumn:
     c = f"hashed_{index}"
     if type_name in FIXED_WIDTH:
-        return HashedColumn({c: f"c{index}"}, (c,), _of_floats if type_name == "DOUBLE" else _OfIntegers(type_name))
+        return HashedColumn({c: f"c{index}"}, (c,), _float_words if type_name == "DOUBLE" else _IntegerWords(type_name))
     # A batch of very long texts, possibly a single dictionary entry, would fill the memory.
     if listed is None:
         text = text_of(f"c{index}", type_name)
         cell = f"CASE WHEN strlen({text}) > {_LONG} THEN md5({text}) ELSE {text} END"
-        return HashedColumn({c: cell}, (c, _candidate(c)), _of_texts_or_numbers)
+        return HashedColumn({c: cell}, (c, _candidate(c)), _text_or_number_words)
     place, raw = f"place_{index}", f"raw_{index}"
     rest = f"WHEN strlen({raw}) > {_LONG} THEN md5({raw}) ELSE {raw} END"
     candidate = f"CASE WHEN {place} IS NULL THEN {_candidate(raw)} END"
-    return HashedColumn({}, (place, f"CASE WHEN {place} IS NOT NULL THEN NULL {rest}", candidate), _OfListed(listed))
+    return HashedColumn({}, (place, f"CASE WHEN {place} IS NOT NULL THEN NULL {rest}", candidate), _ListedWords(listed))
 
 
 def _candidate(text: str) -> str:
@@ -170,7 +170,7 @@ class RowSums:
 
 def words_of(texts: Sequence[str]) -> Words:
     """Return a well-mixed hash word for each text."""
-    words = _of_texts(arrow.from_texts(list(texts)))
+    words = _text_words(arrow.from_texts(list(texts)))
     mix64(words, np.empty_like(words))
     return words
 
@@ -202,7 +202,7 @@ def text_buffer(texts: Any) -> tuple[Bytes, Ints, Ints]:
     return buffer, ends[:-1] - ends[0], lengths
 
 
-def _of_texts(texts: Any) -> Words:
+def _text_words(texts: Any) -> Words:
     """Return a word for each text of a string array: its bytes, eight at a time, and its length; 0 for null."""
     return words_of_bytes(*text_buffer(texts))
 
@@ -216,7 +216,7 @@ def words_of_bytes(buffer: Bytes, starts: Ints, lengths: Ints) -> Words:
     long = np.flatnonzero(lengths > _MAX_BYTES)
     if len(long):
         ends = zip(starts[long].tolist(), (starts + lengths)[long].tolist(), strict=True)
-        words[long] = _of_texts(arrow.from_texts([hashlib.md5(buffer[i:j].tobytes()).hexdigest() for i, j in ends]))
+        words[long] = _text_words(arrow.from_texts([hashlib.md5(buffer[i:j].tobytes()).hexdigest() for i, j in ends]))
     longer, done = np.flatnonzero((lengths > 8) & (lengths <= _MAX_BYTES)), 8
     while len(longer):
         hashed = words[longer]
@@ -227,7 +227,7 @@ def words_of_bytes(buffer: Bytes, starts: Ints, lengths: Ints) -> Words:
     return words
 
 
-def _of_floats(column: Any) -> Words:
+def _float_words(column: Any) -> Words:
     values, null = arrow.values_and_nulls(column)
     words = words_of_numbers(values)
     if null is not None:
@@ -241,11 +241,11 @@ def words_of_numbers(values: npt.NDArray[np.float64]) -> Words:
     odd = ~np.isfinite(values)
     if odd.any():
         names = [str(value) for value in values[odd].tolist()]  # nan, inf, -inf
-        words[odd] = _of_texts(arrow.from_texts(names))
+        words[odd] = _text_words(arrow.from_texts(names))
     return words
 
 
-def _of_texts_or_numbers(texts: Any, numbers: Any) -> Words:
+def _text_or_number_words(texts: Any, numbers: Any) -> Words:
     """Return the words of texts; a text that is the shortest one of its number gets the number's word.
 
     `numbers` holds the candidates: null for a text that cannot be one.
@@ -261,7 +261,7 @@ def _of_texts_or_numbers(texts: Any, numbers: Any) -> Words:
 
 
 def words_of_texts(*columns: Any) -> Words:
-    """Return the words of `_of_texts_or_numbers` for each column, with the candidates that DuckDB would find."""
+    """Return the words of `_text_or_number_words` for each column, with the candidates that DuckDB would find."""
     texts = pa.concat_arrays(columns)
     numbers = np.full(len(texts), np.nan)
     if len(some := _places_of(texts, r"^-?[0-9]+\.[0-9]+$")):
@@ -271,7 +271,7 @@ def words_of_texts(*columns: Any) -> Words:
         if repr(float(text)) == text:
             numbers[place] = float(text)
     candidates = pc.if_else(arrow.from_numpy(numbers).is_nan(), arrow.null(pa.float64()), arrow.from_numpy(numbers))
-    return _of_texts_or_numbers(texts, candidates).reshape(len(columns), -1)
+    return _text_or_number_words(texts, candidates).reshape(len(columns), -1)
 
 
 def _places_of(texts: Any, pattern: str) -> Ints:
@@ -300,8 +300,8 @@ def is_shortest(buffer: Bytes, starts: Ints, lengths: Ints, values: npt.NDArray[
     return shortest
 
 
-class _OfListed:
-    """The words of texts by their places in a list; those of other texts are as in `_of_texts_or_numbers`."""
+class _ListedWords:
+    """The words of texts by their places in a list; those of other texts are as in `_text_or_number_words`."""
 
     def __init__(self, listed: Sequence[str]) -> None:
         self._words = words_of_texts(arrow.from_texts(listed))[0]
@@ -311,11 +311,11 @@ class _OfListed:
         words: Words = self._words.take(values, mode="clip")
         if null is not None:
             some = arrow.from_numpy(np.flatnonzero(null))
-            words[null] = _of_texts_or_numbers(texts.take(some), numbers.take(some))
+            words[null] = _text_or_number_words(texts.take(some), numbers.take(some))
         return words
 
 
-class _OfIntegers:
+class _IntegerWords:
     """Cached hash words of integers, booleans or dates of a small range."""
 
     def __init__(self, type_name: str) -> None:
@@ -347,9 +347,11 @@ class _OfIntegers:
 
     def _hashed(self, values: npt.NDArray[Any]) -> Words:
         if self._type == "BOOLEAN":
-            return _of_texts(arrow.from_texts(["false", "true"])).take(values)
-        words = _of_texts(arrow.from_numpy(values).cast(pa.string()))
+            return _text_words(arrow.from_texts(["false", "true"])).take(values)
+        words = _text_words(arrow.from_numpy(values).cast(pa.string()))
         if self._type == "DATE":
             days = (values >= _DAYS[0]) & (values <= _DAYS[1])
-            words[days] = _of_texts(arrow.from_numpy(values[days].astype(np.int32)).view(pa.date32()).cast(pa.string()))
+            words[days] = _text_words(
+                arrow.from_numpy(values[days].astype(np.int32)).view(pa.date32()).cast(pa.string())
+            )
         return words

@@ -40,8 +40,8 @@ class JointTables:
         self.amounts = {axis: each for axis, each in enumerate(self.columns) if isinstance(each, Amount)}
         self._soft = {each.name for each in self.amounts.values()}
         sizes = dict(zip(self._names, self.sizes, strict=True))
-        apart = {soft: [each for each in marginals if self._soft & {*each} == soft] for soft in self._kinds(marginals)}
-        self._joints = [joint for tables in apart.values() for joint in self._cover(tables, sizes)]
+        parts = {soft: [each for each in marginals if self._soft & {*each} == soft] for soft in self._kinds(marginals)}
+        self._joints = [joint for tables in parts.values() for joint in self._cover(tables, sizes)]
         self._marginals = marginals
         self.axes = [[self._names.index(name) for name in joint] for joint in self._joints]
 
@@ -57,10 +57,10 @@ class JointTables:
         """Sum the counts of the joint tables to those of the marginals, with axes in the marginals' order."""
         by_joint = list(zip(self._joints, counts, strict=True))
         # The smallest first: a marginal is summed from the smallest that holds it.
-        of_kind = {soft: sorted(((joint, frozenset(joint), table) for joint, table in by_joint
+        by_kind = {soft: sorted(((joint, frozenset(joint), table) for joint, table in by_joint
                                  if self._soft & {*joint} == soft), key=lambda each: each[2].size)
                    for soft in self._kinds(self._joints)}  # fmt: skip
-        tables = (_marginal(of_kind[frozenset(self._soft & {*marginal})], marginal) for marginal in self._marginals)
+        tables = (_marginal(by_kind[frozenset(self._soft & {*marginal})], marginal) for marginal in self._marginals)
         return [
             self._resolution.coarsen(table, marginal, wanted)
             for table, marginal, wanted in zip(tables, self._marginals, self._wanted, strict=True)
@@ -91,29 +91,29 @@ def cover(tables: Sequence[Columns], sizes: Mapping[str, int], max_cells: int) -
     """
     bit = {name: 1 << k for k, name in enumerate(sizes)}
     size = {bit[name]: number for name, number in sizes.items()}
-    left = list(dict.fromkeys(sum({bit[name] for name in table}) for table in sorted(tables, key=len, reverse=True)))
+    pending = list(dict.fromkeys(sum({bit[name] for name in table}) for table in sorted(tables, key=len, reverse=True)))
     joints = []
-    while left:
-        joint = left[0]
+    while pending:
+        joint = pending[0]
         room = max_cells // math.prod(number for column, number in size.items() if column & joint)
         while True:
             # Adding a column covers the tables that lacked only this one.
-            lacking = Counter(rest for table in left if (rest := table & ~joint) and rest & (rest - 1) == 0)
-            candidates = [column for column in lacking if size[column] <= room]
+            gains = Counter(last for table in pending if (last := table & ~joint) and last & (last - 1) == 0)
+            candidates = [column for column in gains if size[column] <= room]
             if not candidates:
                 break
-            best = max(candidates, key=lambda column: (lacking[column], -size[column], -column))
-            joint |= best
-            room //= size[best]
+            added = max(candidates, key=lambda column: (gains[column], -size[column], -column))
+            joint |= added
+            room //= size[added]
         joints.append(tuple(name for name in sizes if bit[name] & joint))
-        left = [table for table in left if table & ~joint]
+        pending = [table for table in pending if table & ~joint]
     return joints
 
 
 def _marginal(joints: Sequence[tuple[Columns, frozenset[str], Ints]], marginal: Columns) -> Ints:
     """Return a marginal as a sum of the first of `joints` that has all of its columns."""
-    wanted = frozenset(marginal)
-    joint, table = next((joint, table) for joint, columns, table in joints if wanted <= columns)
-    summed = table.sum(axis=tuple(k for k, name in enumerate(joint) if name not in wanted), dtype=np.int64)
-    left = [name for name in joint if name in wanted]
-    return np.array(summed.transpose([left.index(name) for name in marginal]), dtype=np.int64, order="C")
+    names = frozenset(marginal)
+    joint, table = next((joint, table) for joint, columns, table in joints if names <= columns)
+    summed = table.sum(axis=tuple(k for k, name in enumerate(joint) if name not in names), dtype=np.int64)
+    kept_names = [name for name in joint if name in names]
+    return np.array(summed.transpose([kept_names.index(name) for name in marginal]), dtype=np.int64, order="C")

@@ -1,4 +1,4 @@
-"""Look at a table: which columns hold numbers in texts, how are these written, and what stands beside them?
+"""Recognise numbers in columns of texts: how they are written, and which texts stand beside them.
 
 Nothing is changed by what is found here: the owner is asked, and declares the format, and texts such as a unit, as
 public knowledge of how the numbers are written.

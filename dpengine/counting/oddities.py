@@ -1,4 +1,4 @@
-"""Recognise what is odd about a table by a few of its rows: letters, dates, totals, counts, several answers in a cell.
+"""Recognise oddities of a table from a few rows: encoding, dates, totals, frequencies, several answers in a cell.
 
 Whatever is found here changes nothing: the owner is asked, and states it as a way to read the table, or declares it as
 public knowledge.
@@ -24,7 +24,7 @@ _MISREAD = {
     "mac_roman": re.compile(r"[a-z]Ÿ|Ÿ[a-z]|[a-z][Š§][a-z]|\b[A-Z]Š[a-z]|(?<![\w.,])[€†][a-z]{3}"),
     "cp850": re.compile(r"[A-Za-z][„”\N{REPLACEMENT CHARACTER}][a-z]"),
 }
-_MIN_DATES, _MIN_SHARE = 3, 0.8  # of the cells, which must be dates in one format
+_MIN_DATES, _MIN_SHARE = 3, 0.8  # least number and share of cells that are dates in one format
 _MAX_BELOW = 20  # rows below a table
 _BEFORE = 50  # rows above them, with which they are compared
 _TOTAL = re.compile(

@@ -12,12 +12,12 @@ import pyarrow as pa
 
 from dpengine import arrow
 from dpengine.array_types import Bools, Ints
-from dpengine.counting.contribution_bounding import Kept, bounded_rows, coded_rows, marked_rows
+from dpengine.counting.contribution_bounding import RowLimit, bounded_rows, coded_rows, marked_rows
 from dpengine.counting.encoding.coding import Coding
 from dpengine.counting.encoding.remote_sql import code_of, identity, key_text
 from dpengine.counting.joint_tables import JointTables
 from dpengine.counting.text_digest import TEXT_SUMS, digest_of_text_sums, hash_words, hashed_rows, text_sums, word_sums
-from dpengine.counting.universe_keys import counts_by_place, held_keys, universe_of
+from dpengine.counting.universe_keys import counts_by_place, keys_query, universe_of
 from dpengine.errors import TableError
 from dpengine.sources.databases.remote import RemoteTable
 from dpengine.spec.domain import Amount, Category, Column
@@ -39,7 +39,7 @@ def _copies(axes: Sequence[int], joints: JointTables) -> list[int]:
     return [axis for axis in axes if axis in joints.amounts for _copy in range(joints.amounts[axis].degree)]
 
 
-def _name(group: Sequence[int]) -> str:
+def _alias(group: Sequence[int]) -> str:
     """Name the sum of the products of these amounts' units; without amounts, it is the number of countable rows."""
     return "_".join(["t", *map(str, group)])
 
@@ -84,17 +84,17 @@ class RemoteRows:
         return faults
 
     def count(
-        self, plan: Plan, joints: JointTables, kept: Kept, key: bytes, progress: Callable[[float], None]
+        self, plan: Plan, joints: JointTables, limit: RowLimit, key: bytes, progress: Callable[[float], None]
     ) -> list[Ints]:
         """Count the joint tables exactly, in one statement that groups by all of them (``GROUPING SETS``).
 
-        `key` chooses what is `kept` of each person: the same rows as in `scan`.
+        `limit` bounds the rows of each person, which `key` chooses: the same rows as in `scan`.
         """
         dialect, codings = self.table.dialect, self._codings(joints)
         person = None if plan.unit.id is None else identity(*self._cells()[plan.unit.id], dialect)
         rows = coded_rows(codings, person, self.table.rows, fence=dialect.fence)
         if person is not None:
-            rows = bounded_rows(rows, len(codings), kept, key, dialect, joints.places(kept.columns))
+            rows = bounded_rows(rows, len(codings), limit, key, dialect, joints.places(limit.columns))
         query, types = self._grouped(rows, joints)
         return _counts_of(self.table.ask(query, types), joints)
 
@@ -106,48 +106,48 @@ class RemoteRows:
         """
         return self._digest_and_count(joints, None, 0, b"")
 
-    def count_unchanged(self, plan: Plan, joints: JointTables, kept: Kept, key: bytes) -> list[Ints] | None:
+    def count_unchanged(self, plan: Plan, joints: JointTables, limit: RowLimit, key: bytes) -> list[Ints] | None:
         """Return the result of `count` for the rows with the known digest, by one statement that reads them once.
 
         Return None if there is no such statement. Raises `TableError` if the digest is another one.
         """
-        if plan.unit.id is None or kept.cells is not None or self.table.digest is None:
+        if plan.unit.id is None or limit.cells is not None or self.table.digest is None:
             return None
         person = identity(*self._cells()[plan.unit.id], self.table.dialect)
-        digest, counts = self._digest_and_count(joints, person, kept.rows, key)
+        digest, counts = self._digest_and_count(joints, person, limit.rows, key)
         self._check_same(digest)
         return counts
 
     def _digest_and_count(
-        self, joints: JointTables, person: str | None, most: int, key: bytes
+        self, joints: JointTables, person: str | None, max_rows: int, key: bytes
     ) -> tuple[bytes, list[Ints]]:
-        """Return the digest of all rows and the counts of those that are kept: at most `most` of each `person`."""
+        """Return the digest of all rows and the counts of those that are kept: at most `max_rows` of each `person`."""
         dialect, codings = self.table.dialect, self._codings(joints)
         source = f"({hashed_rows(self.table.columns, self.table.rows, dialect, keep=True)}) AS hashed"
-        also = {"h": "h"} | ({"person": person} if person is not None else {})  # they are passed through like codes
+        carried = {"h": "h"} | ({"person": person} if person is not None else {})  # they are passed through like codes
         coded = coded_rows(
-            [*codings, *(Coding((), sql, True) for sql in also.values())], None, source, [], fence=dialect.fence
+            [*codings, *(Coding((), sql, True) for sql in carried.values())], None, source, [], fence=dialect.fence
         )
         names = [f"k{k}" for k in range(len(codings))]
-        names += [f"k{k} AS {name}" for k, name in enumerate(also, len(codings))]
+        names += [f"k{k} AS {name}" for k, name in enumerate(carried, len(codings))]
         coded = f"SELECT {', '.join(names)} FROM ({coded}) AS whole"
-        lacking = [f"k{k} < 0" for k, coding in enumerate(codings) if not coding.complete]
-        lacking += ["person IS NULL"] if person is not None else []
-        lacks = " OR ".join(lacking) or "1 = 0"
+        conditions = [f"k{k} < 0" for k, coding in enumerate(codings) if not coding.complete]
+        conditions += ["person IS NULL"] if person is not None else []
+        lacks = " OR ".join(conditions) or "1 = 0"
         if dialect.keeps_rows:
             columns = [f"k{k}" for k in range(len(codings))] + (["person"] if person is not None else [])
             counted = f"SELECT {', '.join(columns) or '*'} FROM coded WHERE NOT ({lacks})"
             if person is not None:
-                counted = bounded_rows(counted, len(codings), Kept(most), key, dialect)
+                counted = bounded_rows(counted, len(codings), RowLimit(max_rows), key, dialect)
             query, types = self._materialised(coded, counted, joints)
         else:
             if person is not None:
                 whole = f"SELECT *, CASE WHEN {lacks} THEN 1 ELSE 0 END AS lacks FROM ({coded}) AS whole"
-                coded, lacks = marked_rows(whole, len(codings), most, key, dialect), "times = 0"
+                coded, lacks = marked_rows(whole, len(codings), max_rows, key, dialect), "times = 0"
             query, types = self._summed_in_groups(coded, lacks, joints)
         answer = self.table.ask(query, types)
-        first = arrow.from_numpy(np.flatnonzero(_in_set(answer, joints, joints.axes[0])))
-        rows, *sums = (answer.column(name).take(first).to_pylist() for name in TEXT_SUMS)
+        in_first = arrow.from_numpy(np.flatnonzero(_in_set(answer, joints, joints.axes[0])))
+        rows, *sums = (answer.column(name).take(in_first).to_pylist() for name in TEXT_SUMS)
         return digest_of_text_sums(self.table.places, sum(filter(None, rows)), sums), _counts_of(answer, joints)
 
     def _materialised(self, coded: str, counted: str, joints: JointTables) -> tuple[str, dict[str, str]]:
@@ -160,8 +160,8 @@ class RemoteRows:
         group = {f"g{axis}": 0 if axis in joints.axes[0] else -1 for axis in _used(joints)}
         line = [f"CAST({group.get(name, 0)} AS BIGINT) AS {name}" for name in types]
         sums = f"SELECT {', '.join([*line, *word_sums(self.table.dialect)])} FROM coded"
-        none = ", ".join("NULL" for _name in TEXT_SUMS)
-        query = f"WITH coded AS MATERIALIZED ({coded}) {sums} UNION ALL SELECT *, {none} FROM ({grouped}) AS grouped"
+        nulls = ", ".join("NULL" for _name in TEXT_SUMS)
+        query = f"WITH coded AS MATERIALIZED ({coded}) {sums} UNION ALL SELECT *, {nulls} FROM ({grouped}) AS grouped"
         return query, types | TEXT_SUMS
 
     def _summed_in_groups(self, coded: str, lacks: str, joints: JointTables) -> tuple[str, dict[str, str]]:
@@ -201,12 +201,12 @@ class RemoteRows:
         # The sets of amounts, by their axes, whose products of units have to be summed.
         products = sorted({each for axes in joints.axes for each in _subsets(_copies(axes, joints)) if each})
         outputs = [f"coalesce(CAST({cell[axis]} AS BIGINT), -1) AS g{axis}" for axis in used]
-        outputs += [f"{times} AS {_name(())}"]
+        outputs += [f"{times} AS {_alias(())}"]
         outputs += [
-            f"CAST(sum({' * '.join(f'u{axis}' for axis in group)}) AS BIGINT) AS {_name(group)}" for group in products
+            f"CAST(sum({' * '.join(f'u{axis}' for axis in group)}) AS BIGINT) AS {_alias(group)}" for group in products
         ]
         query = f"SELECT {', '.join([*outputs, *sums])} FROM ({rows}) AS d GROUP BY GROUPING SETS ({sets})"
-        return query, dict.fromkeys([*(f"g{axis}" for axis in used), *map(_name, [(), *products])], "int64")
+        return query, dict.fromkeys([*(f"g{axis}" for axis in used), *map(_alias, [(), *products])], "int64")
 
     def _cells(self) -> dict[str, tuple[str, str]]:
         return {column.name: (f"c{i}", column.type) for i, column in enumerate(self.table.columns)}
@@ -222,7 +222,7 @@ class RemoteRows:
         text = key_text(*cells[column.name], dialect, points=points)
         person = None if unit.id is None else identity(*cells[unit.id], dialect)
         coded = coded_rows([Coding((), text, True)], person, self.table.rows, [], fence=dialect.fence)
-        query = held_keys(column, coded, None if person is None else Kept(unit.rows), key, dialect)
+        query = keys_query(column, coded, None if person is None else RowLimit(unit.rows), key, dialect)
         answer = self.table.ask(query, {"k": "string", "n": "int64"})
         return counts_by_place(column, zip(*(answer.column(name).to_pylist() for name in "kn"), strict=True))
 
@@ -274,26 +274,26 @@ def _in_set(answer: pa.Table, joints: JointTables, axes: Sequence[int]) -> Bools
 
 
 def _counts_of(answer: pa.Table, joints: JointTables) -> list[Ints]:
-    return [_of_joint(answer, axes, joints) for axes in joints.axes]
+    return [_count_of_joint(answer, axes, joints) for axes in joints.axes]
 
 
-def _of_joint(answer: pa.Table, axes: Sequence[int], joints: JointTables) -> Ints:
+def _count_of_joint(answer: pa.Table, axes: Sequence[int], joints: JointTables) -> Ints:
     """Return the counts of one joint table, in the units of its amounts, from the sums of products of units."""
     in_set = _in_set(answer, joints, axes)
     numbers = [name for name in answer.column_names if name not in TEXT_SUMS]
     columns = {name: arrow.to_numpy(answer.column(name)).astype(np.int64)[in_set] for name in numbers}
     counts = np.zeros(joints.shape(axes), dtype=np.int64)
     copies = _copies(axes, joints)
-    every = range(len(copies))
-    for upper in _subsets(every):
+    indices = range(len(copies))
+    for upper in _subsets(indices):
         # Π parts (upper) · Π (rest) (others), multiplied out into the sums of products that were asked for
-        weights = np.zeros(len(columns[_name(())]), dtype=np.int64)
-        for more in _subsets([copy for copy in every if copy not in upper]):
-            group = [copies[copy] for copy in every if copy in (*upper, *more)]
-            rest = math.prod(joints.amounts[copies[copy]].parts for copy in every if copy not in (*upper, *more))
-            weights += (-1) ** len(more) * rest * columns[_name(group)]
-        some = weights != 0
-        moved = [copies[copy] for copy in upper]
-        places = tuple(columns[f"g{axis}"][some] + moved.count(axis) for axis in axes)
-        np.add.at(counts, places, weights[some])
+        weights = np.zeros(len(columns[_alias(())]), dtype=np.int64)
+        for added in _subsets([copy for copy in indices if copy not in upper]):
+            group = [copies[copy] for copy in indices if copy in (*upper, *added)]
+            factor = math.prod(joints.amounts[copies[copy]].parts for copy in indices if copy not in (*upper, *added))
+            weights += (-1) ** len(added) * factor * columns[_alias(group)]
+        nonzero = weights != 0
+        upper_axes = [copies[copy] for copy in upper]
+        places = tuple(columns[f"g{axis}"][nonzero] + upper_axes.count(axis) for axis in axes)
+        np.add.at(counts, places, weights[nonzero])
     return counts

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from dpengine import arrow
 from dpengine.array_types import Ints
-from dpengine.counting.contribution_bounding import Kept, bounded_rows, coded_rows
+from dpengine.counting.contribution_bounding import RowLimit, bounded_rows, coded_rows
 from dpengine.counting.encoding.coding import Coding
 from dpengine.counting.encoding.local_sql import LISTS, code_of, identity, key_text
 from dpengine.counting.encoding.numpy_lookup import BatchCoding, Codes, by_sql, coding_of
@@ -25,7 +25,7 @@ from dpengine.counting.joint_tables import JointTables
 from dpengine.counting.pieces import arrow_table, parquet_file, text_file
 from dpengine.counting.text_digest import digest_of_text_sums, text_sums
 from dpengine.counting.totals import Totals
-from dpengine.counting.universe_keys import counts_by_place, held_keys, universe_of
+from dpengine.counting.universe_keys import counts_by_place, keys_query, universe_of
 from dpengine.sources.databases.dialects import LOCAL
 from dpengine.sources.mixed import text_of
 from dpengine.sources.table import LocalTable, plain_errors
@@ -75,9 +75,9 @@ class LocalRows:
         return True
 
     def count(
-        self, plan: Plan, joints: JointTables, kept: Kept, key: bytes, progress: Callable[[float], None]
+        self, plan: Plan, joints: JointTables, limit: RowLimit, key: bytes, progress: Callable[[float], None]
     ) -> list[Ints]:
-        """Count the joint tables exactly; `key` chooses what is `kept` of each person."""
+        """Count the joint tables exactly; `limit` bounds the rows of each person, which `key` chooses."""
         if plan.unit.id is None:
             return self._read(joints, digest=False, progress=progress)[1]
         # The choice among a person's rows depends on their codes, so the engine needs all codes.
@@ -85,7 +85,7 @@ class LocalRows:
         number, type_name = self._place_and_type(plan.unit.id)
         coded = coded_rows(codings, identity(number, type_name))
         totals = Totals([by_sql(coding) for coding in codings], joints)
-        bounded = bounded_rows(coded, len(codings), kept, key, LOCAL, joints.places(kept.columns))
+        bounded = bounded_rows(coded, len(codings), limit, key, LOCAL, joints.places(limit.columns))
         self._scan(totals.columns, [totals], progress, bounded)
         return totals.counts
 
@@ -94,7 +94,7 @@ class LocalRows:
         text = key_text(*self._place_and_type(column.name), points=universe_of(column).has_points)
         person = None if unit.id is None else identity(*self._place_and_type(unit.id))
         coded = coded_rows([Coding((), text, True)], person)
-        query = held_keys(column, coded, None if person is None else Kept(unit.rows), key, LOCAL)
+        query = keys_query(column, coded, None if person is None else RowLimit(unit.rows), key, LOCAL)
         with self.table.connection() as connection:
             keys = connection.execute(query).fetchall()
         return counts_by_place(column, keys)
@@ -136,7 +136,7 @@ class LocalRows:
     def _read(
         self, joints: JointTables | None, *, digest: bool = True, progress: Callable[[float], None] = lambda part: None
     ) -> tuple[bytes, list[Ints]]:
-        """Return what is asked for of the digest and the counts, from one scan: in pieces, unless rows need SQL."""
+        """Return the digest and the counts, each if asked for, from one scan: in pieces, unless rows need SQL."""
         places = self.table.places
         columns = [] if joints is None else [(places[each.table_column], each) for each in joints.columns]
         hashed = [place for _name, place in sorted(places.items())] if digest else []
@@ -160,7 +160,7 @@ class LocalRows:
         progress: Callable[[float], None],
         pieces: Iterator[Any] | None = None,
     ) -> tuple[bytes, list[Ints]]:
-        """Return the digest of the `hashed` columns, if there are any, and the counts; rows are those of `_scan`."""
+        """Scan the rows; return the digest of the `hashed` columns, if there are any, and the counts."""
         totals = [] if joints is None else [Totals(codings, joints)]
         sums = [RowSums(hashed)] if hashed else []
         self._scan([*codings, *hashed], [*totals, *sums], progress, pieces)

@@ -1,4 +1,4 @@
-"""Count rows in the steps of a range, up to bounds, or of keys with rows: from these the cells of columns are found."""
+"""Exact counts of rows by step, candidate bound or key, from which the cells of columns are found privately."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpengine.array_types import Ints
 from dpengine.counting.compatibility import column_faults
-from dpengine.counting.contribution_bounding import Kept, among, bounded_rows, coded_rows
+from dpengine.counting.contribution_bounding import RowLimit, bounded_rows, coded_rows, is_one_of
 from dpengine.counting.encoding.coding import Coding
 from dpengine.counting.encoding.local_sql import code_of, grid_code_of, identity
 from dpengine.counting.scan import LocalRows, prepared_connection
@@ -24,7 +24,7 @@ from dpengine.spec.plan import Unit
 from dpengine.spec.query import Condition
 from dpengine.translation.catalogue import _
 
-__all__ = ["Selection", "check", "coded", "histogram", "local_table", "matching", "sums"]
+__all__ = ["Selection", "check", "coding_query", "count_matching", "histogram", "local_table", "sums"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ def check(table: Table, columns: Sequence[Column | Grid], unit: Unit) -> None:
     local_table(table, columns, unit)
 
 
-def matching(table: Table, selection: Selection, of: Sequence[Condition] = ()) -> list[tuple[int, ...]]:
-    """Return for each group the exact numbers of selected rows that meet all of `of`, and of those that do not."""
-    met = " AND ".join(["true", *(among(f"k{k}", condition.codes) for k, condition in enumerate(of))])
-    columns = [condition.column for condition in of]
+def count_matching(table: Table, selection: Selection, conditions: Sequence[Condition] = ()) -> list[tuple[int, ...]]:
+    """Return for each group the exact numbers of selected rows that meet all `conditions`, and of the others."""
+    met = " AND ".join(["true", *(is_one_of(f"k{k}", condition.codes) for k, condition in enumerate(conditions))])
+    columns = [condition.column for condition in conditions]
     sums = f"count(*) FILTER ({met}), count(*) FILTER (NOT ({met}))"
     return _by_group(table, selection, columns, sums, 2, complete=False)
 
@@ -64,10 +64,10 @@ def sums(table: Table, selection: Selection, grid: Grid, *, squares: bool = Fals
     return _by_group(table, selection, [grid], totals, 3)
 
 
-def histogram(table: Table, selection: Selection, of: Column | Grid) -> Ints:
+def histogram(table: Table, selection: Selection, column: Column | Grid) -> Ints:
     """Return the exact number of selected rows in each cell of a column, or at each point of a grid, by code."""
-    counts = np.zeros(of.steps + 1 if isinstance(of, Grid) else of.size, dtype=np.int64)
-    for code, rows in _select(table, selection, [of], "k0, count(*)", ["k0"]):
+    counts = np.zeros(column.steps + 1 if isinstance(column, Grid) else column.size, dtype=np.int64)
+    for code, rows in _select(table, selection, [column], "k0, count(*)", ["k0"]):
         counts[code] = rows
     return counts
 
@@ -86,7 +86,7 @@ def local_table(table: Table, columns: Sequence[Column | Grid], unit: Unit) -> L
     return table
 
 
-def coded(
+def coding_query(
     local: LocalTable, columns: Sequence[Column | Grid], person: str | None, conditions: Sequence[str] | None = None
 ) -> tuple[list[Coding], str]:
     """Return the codings of `columns`, and the query of `coded_rows` for their codes.
@@ -101,17 +101,23 @@ def coded(
         for k, column in enumerate(columns)
     ] or [Coding((), "0", True)]
     cells = ", ".join(f"c{place[name]} AS c{k}" for k, name in enumerate(names)) or "1"
-    told = None if person is None else identity(len(columns), types[-1])
-    return codings, coded_rows(codings, told, f"(SELECT {cells} FROM rows) AS rows", conditions)
+    person_id = None if person is None else identity(len(columns), types[-1])
+    return codings, coded_rows(codings, person_id, f"(SELECT {cells} FROM rows) AS rows", conditions)
 
 
 def _by_group(
-    table: Table, selection: Selection, of: Sequence[Column | Grid], sums: str, width: int, *, complete: bool = True
+    table: Table,
+    selection: Selection,
+    outputs: Sequence[Column | Grid],
+    sums: str,
+    width: int,
+    *,
+    complete: bool = True,
 ) -> list[tuple[int, ...]]:
     """Return `sums`, which are `width` expressions, for each group in declared order; 0 where there is no row."""
-    keys = [f"k{k}" for k in range(len(of), len(of) + len(selection.by))]
+    keys = [f"k{k}" for k in range(len(outputs), len(outputs) + len(selection.by))]
     numbers: list[tuple[int, ...]] = [(0,) * width] * math.prod(column.size for column in selection.by)
-    for codes_and_sums in _select(table, selection, of, ", ".join([*keys, sums]), keys, complete=complete):
+    for codes_and_sums in _select(table, selection, outputs, ", ".join([*keys, sums]), keys, complete=complete):
         place = 0
         for column, code in zip(selection.by, codes_and_sums, strict=False):
             place = place * column.size + code
@@ -122,26 +128,26 @@ def _by_group(
 def _select(
     table: Table,
     selection: Selection,
-    of: Sequence[Column | Grid],
+    outputs: Sequence[Column | Grid],
     select: str,
     group: Sequence[str],
     *,
     complete: bool = True,
 ) -> list[tuple[Any, ...]]:
-    """Select from the codes k0, k1, … of the columns `of`, then those of ``selection.by``, in the selected rows.
+    """Select from the codes k0, k1, … of the columns `outputs`, then those of ``selection.by``, in the selected rows.
 
-    A column that is used several times has several codes. If `complete`, rows without a cell in one of `of` are left
-    out before a person's rows are chosen.
+    A column that is used several times has several codes. If `complete`, rows without a cell in one of `outputs` are
+    left out before a person's rows are chosen.
     """
     unit = selection.unit
-    columns = [*of, *selection.by, *(condition.column for condition in selection.where)]
+    columns = [*outputs, *selection.by, *(condition.column for condition in selection.where)]
     local = local_table(table, columns, unit)
-    where = len(of) + len(selection.by)
-    conditions = [f"k{k} >= 0" for k in range(0 if complete else len(of), where)]
-    conditions += [among(f"k{k}", condition.codes) for k, condition in enumerate(selection.where, where)]
-    codings, rows = coded(local, columns, unit.id, conditions)
+    first_condition = len(outputs) + len(selection.by)
+    conditions = [f"k{k} >= 0" for k in range(0 if complete else len(outputs), first_condition)]
+    conditions += [is_one_of(f"k{k}", condition.codes) for k, condition in enumerate(selection.where, first_condition)]
+    codings, rows = coding_query(local, columns, unit.id, conditions)
     if unit.id is not None:
-        rows = bounded_rows(rows, len(codings), Kept(unit.rows), selection.truncation_key, LOCAL)
+        rows = bounded_rows(rows, len(codings), RowLimit(unit.rows), selection.truncation_key, LOCAL)
     with prepared_connection(local, codings) as connection:
         groups = f"GROUP BY {', '.join(group)}" if group else ""
         query = f"SELECT {select} FROM ({rows}) AS selected {groups}"

@@ -48,7 +48,7 @@ def _of_cells(plan: Plan, marginals: Sequence[Columns], counts: Sequence[Ints]) 
     plain = ((each, cells) for each, cells in zip(marginals, counts, strict=True) if not isinstance(each, Stepped))
     rows = dict(_in_rows(plan, columns, cells) for columns, cells in plain)
     counted = sorted(rows.items(), key=lambda each: each[1].size)
-    smallest: dict[str, tuple[Columns, Ints]] = {}  # of the marginals with each column
+    smallest: dict[str, tuple[Columns, Ints]] = {}  # the smallest marginal with each column
     for columns, cells in counted:
         smallest |= {name: (columns, cells) for name in columns if name not in smallest}
     single = [((name,), Marginal(*smallest[name]).project((name,)).values) for name in [*smallest][:_MAX_COLUMNS]]

@@ -32,13 +32,13 @@ class Totals:
         """Add a batch of `rows` rows; `arrays` holds the outputs of all columns in turn."""
         codes = self._codes(arrays)
         rows = len(codes[0]) if codes else rows
-        shared = {axis: amount.split(codes[axis].astype(np.int64)) for axis, amount in self._amounts.items()}
-        codes = [shared[axis][0].astype(np.int32) if axis in shared else code for axis, code in enumerate(codes)]
+        split = {axis: amount.split(codes[axis].astype(np.int64)) for axis, amount in self._amounts.items()}
+        codes = [split[axis][0].astype(np.int32) if axis in split else code for axis, code in enumerate(codes)]
         narrow = all(counts.size < 2**31 for counts in self.counts)  # half the memory to read
         cells = np.empty(rows, dtype=np.int32 if narrow else np.int64)
         for counts, axes in zip(self.counts, self._axes, strict=True):
             _flat_index(cells, [codes[axis] for axis in axes], counts.shape)
-            for corner, weights in self._corners(cells, axes, counts.shape, shared):
+            for corner, weights in self._corners(cells, axes, counts.shape, split):
                 self._add_units(counts.reshape(-1), corner.astype(np.intp, copy=False), weights)
 
     def _codes(self, arrays: Sequence[Any]) -> list[Codes]:
@@ -65,13 +65,13 @@ class Totals:
         cells: npt.NDArray[Any],
         axes: Sequence[int],
         shape: Sequence[int],
-        shared: Mapping[int, tuple[Ints, Ints]],
+        split: Mapping[int, tuple[Ints, Ints]],
     ) -> list[tuple[npt.NDArray[Any], Ints | None]]:
         """Return the cells between which each row is shared, with its units in them; None for one unit in one cell."""
         corners: list[tuple[npt.NDArray[Any], Ints | None]] = [(cells, None)]
         for place, axis in enumerate(axes):
-            if axis in shared:
-                _, units = shared[axis]
+            if axis in split:
+                _, units = split[axis]
                 step = math.prod(shape[place + 1 :])
                 corners = [
                     (cell + step * move, part if weights is None else weights * part)

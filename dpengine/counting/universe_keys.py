@@ -1,4 +1,4 @@
-"""Count the people of each key of a universe that anybody has: exact, and used only as input of the noise.
+"""Count the people of each key of a universe that occurs in the rows: exact counts, used only as input of noise.
 
 Only keys of the universe are counted: a row with another value, a missing one or one that is declared to mean *missing*
 counts nowhere here. Of a person named by an ID, at most `unit.rows` rows count, chosen among those with a key by a
@@ -12,14 +12,14 @@ from collections.abc import Iterable
 import numpy as np
 
 from dpengine.array_types import Ints
-from dpengine.counting.contribution_bounding import Kept, bounded_rows
+from dpengine.counting.contribution_bounding import RowLimit, bounded_rows
 from dpengine.counting.encoding.coding import matches
 from dpengine.counting.encoding.declared_texts import normalised
 from dpengine.sources.databases.dialects import Dialect
 from dpengine.spec.categories.universe import Universe
 from dpengine.spec.domain import Category
 
-__all__ = ["counts_by_place", "held_keys", "universe_of"]
+__all__ = ["counts_by_place", "keys_query", "universe_of"]
 
 
 def universe_of(column: Category) -> Universe:
@@ -28,11 +28,11 @@ def universe_of(column: Category) -> Universe:
     return column.among
 
 
-def held_keys(column: Category, coded: str, kept: Kept | None, key: bytes, dialect: Dialect) -> str:
+def keys_query(column: Category, coded: str, limit: RowLimit | None, key: bytes, dialect: Dialect) -> str:
     """Write a query for the keys `k` of the column's universe that rows have, and the number `n` of rows with each.
 
-    `coded` is a query for the text `k0` of each row, null if it is missing, and the `person`, if at most the rows
-    `kept` of each person count. These are chosen by `key`, among those with a key of the universe.
+    `coded` is a query for the text `k0` of each row, null if it is missing, and the `person` if `limit` bounds the
+    rows of each. `key` chooses these among the rows with a key of the universe.
     """
     universe, missing = universe_of(column), sorted({normalised(each) for each in column.missing_as})
     conditions = [matches("k0", universe.regular_expression, dialect)]
@@ -41,8 +41,8 @@ def held_keys(column: Category, coded: str, kept: Kept | None, key: bytes, diale
         conditions = [f"{number} BETWEEN {universe.first} AND {universe.last}"]
     conditions += [f"k0 NOT IN {dialect.listed(missing)}"] if missing else []
     rows = f"SELECT * FROM ({coded}) AS texts WHERE {' AND '.join(conditions)}"
-    if kept is not None:
-        rows = bounded_rows(rows, 1, kept, key, dialect)
+    if limit is not None:
+        rows = bounded_rows(rows, 1, limit, key, dialect)
     return f"SELECT k0 AS k, count(*) AS n FROM ({rows}) AS held GROUP BY k0"
 
 

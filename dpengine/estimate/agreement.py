@@ -41,7 +41,7 @@ __all__ = ["Following", "Kept", "agree"]
 
 @dataclass(frozen=True)
 class Kept:
-    """Whole counts over columns of a model, which its rows are to keep.
+    """Whole counts over some columns that the rows of a model must have.
 
     `order` lists their flat cells so that those of a box stand together.
     """

@@ -52,13 +52,15 @@ __all__ = [
     "through_pairs",
 ]
 
-RAKING_SWEEPS = 10  # of one table to its single columns
+RAKING_SWEEPS = 10  # sweeps of fitting one table to its single columns
 JOINT_SWEEPS = 12  # of a joint table, at least; with many cells, moves come nearer than more sweeps
 MIN_SCALE = 0.8  # standard deviation of noise: below it most noise is 0, and a model hardly improves a cell
 MAX_CELLS, MAX_DEVIATION = 2**14, 8.0  # of all columns together, and of noise: up to these, rows follow `_noise`
 AS_MEASURED, AS_FITTED = 1.0, 1.7  # deviations up to which they follow measured counts, and from which on fitted ones
 MAX_FITTED = 2**25  # cells of a joint table × tables: beyond it pairs are as near, in a tenth of the time
-MUCH_NOISE = 1.0  # of all people, in a table on average: beyond it pairs are nearer (benchmarks/larger_tables.py)
+MUCH_NOISE = (
+    1.0  # mean noise per table, as a part of all people: beyond, pairs are nearer (benchmarks/larger_tables.py)
+)
 FEW_TABLES = 20  # with up to this many measured tables, fits also use how unequal counts are, which takes longer
 MAX_RAKED = 20_000_000  # cells × pairs of columns, beyond which a model of a table takes too long
 
@@ -162,7 +164,7 @@ def fit_tables(
 def through_pairs(
     squares: LeastSquares, estimate: Callable[[Columns], Floats], tables: Sequence[Columns], total: int
 ) -> Pairwise:
-    """Return a model of all pairs within `tables`, and of those with more columns, each with what the pairs say of it.
+    """Return a model of all pairs within `tables`, and of larger tables, each combined with what the pairs imply.
 
     The pairs of several larger tables are far more accurate than those tables. So these are shrunk towards the table
     of greatest entropy with the same pairs, by the noise that pairs have no part in.
@@ -222,7 +224,7 @@ def _pairs(total: int, single: Mapping[str, Floats], fitted: Mapping[Columns, Fl
 def _refitted(
     squares: LeastSquares, estimate: Callable[[Columns], Floats], model: Pairwise, fitted: Mapping[Columns, Floats]
 ) -> Pairwise:
-    """Fit the measured pairs again, each with what its columns and all other pairs say of it.
+    """Fit the measured pairs again, each combined with its estimate from its columns and all other pairs.
 
     The counts of a column are the mean of two estimates: by least squares, smoothed, and the sums of its fitted pairs,
     in which empty cells have lost their noise.

@@ -34,7 +34,7 @@ __all__ = ["fit_distributions", "reach", "rising"]
 # Standard deviations of the changes of log odds, alike at all values and by a curve. They were set on half of 25 tables
 # and tried on the other half (benchmarks/quantile_tables.py).
 SHIFTS, CURVES = (0.0, 0.05, 0.2, 0.5, 1.6), (0.0, 0.025, 0.1, 0.4, 1.6)
-LENGTH = 2.0  # of the curve, in log odds
+LENGTH = 2.0  # correlation length of the curve, in log odds
 TIMES = ((1.0, 0.85), (4.0, 0.13), (16.0, 0.02))  # a group's changes as a multiple of the usual ones, and its odds
 SAMPLED = 1e-4  # of the variance of one person, by which unusual groups may differ even if others do not
 MOST_LEARNT = 48  # cells, and knots, from which the usual changes are learnt
@@ -75,7 +75,7 @@ def rising(sums: Floats) -> Floats:
 
 
 def _shrunk(beyond: Floats, people: Floats, everybody: Floats, noise: Floats) -> Floats:
-    """Return by how much the fractions of each cell are beyond those of `everybody`, given noisy numbers of people.
+    """Return the shrunken difference of each cell's fractions from those of `everybody`, given noisy numbers of people.
 
     `beyond` has a row for each cell, and `noise` is the covariance of such a row. Shapes: (cells, intervals), (cells,),
     (intervals,), (intervals, intervals).
@@ -116,7 +116,7 @@ def _shrunk(beyond: Floats, people: Floats, everybody: Floats, noise: Floats) ->
 
 
 def _firm(covariance: Floats) -> Floats:
-    """Return a covariance that can be solved for also where some of its values are known from others."""
+    """Return a regularised covariance, which is invertible even if some of its values determine others."""
     ridge = RIDGE * float(np.trace(covariance)) / len(covariance)
     firm: Floats = covariance + ridge * np.eye(len(covariance))
     return firm
@@ -131,7 +131,7 @@ def _log_density(rows: Floats, covariance: Floats) -> Floats:
 
 
 def reach(parts: Sequence[float], knots: Floats, averages: Floats) -> list[Floats]:
-    """Return where distributions with these `averages` between `knots` reach each of `parts`.
+    """Return the quantiles at `parts` of distributions with these `averages` between `knots`.
 
     People whom the curves leave at the first and the last knot are those with just that value, such as no income.
     Shapes: (knots,), (knots − 1, …).

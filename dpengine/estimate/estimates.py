@@ -86,7 +86,7 @@ class UnbiasedEstimates:
 
     @cached_property
     def allocations(self) -> tuple[Allocation, ...]:
-        """What was measured."""
+        """The allocations of all measured marginals."""
         return tuple(one.allocation for one in self.marginals)
 
     @cached_property
@@ -386,7 +386,7 @@ def _estimates_of_parts(plan: Plan, measured: Measurements) -> EstimatesOfParts:
 
 
 def _known(levels: LevelEstimates, rest: Plan) -> Iterator[Measurement]:
-    """Yield the total and single columns that follow from levels, as if they had been measured for the rest."""
+    """Yield the total and single columns that follow from levels, as measurements for the model of the rest."""
     for columns in ((), *((name,) for name in rest.counted if name in levels.plan.resolution.others)):
         yield as_if_measured(columns, levels.estimate(columns), 2 / levels.variance(columns))
 

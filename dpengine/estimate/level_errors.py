@@ -19,9 +19,9 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["LevelErrors"]
 
-TRIED_NODES = 24  # of a level, of different variances, whose distributions are computed
+TRIED_NODES = 24  # nodes of a level, of different variances, whose distributions are computed
 MAX_WEIGHTS = 64  # distinct weights of the noise in one node; of more, those within `NEAR` of each other are merged
-NEAR = 0.02  # as a fraction
+NEAR = 0.02  # relative difference of weights that are merged
 
 
 @dataclass(frozen=True)

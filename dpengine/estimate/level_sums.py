@@ -21,7 +21,7 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["SumErrors"]
 
-MAX_SIZES = 12  # of groups along a column, whose errors are computed; of more, some are taken for the next larger one
+MAX_SIZES = 12  # sizes of groups along a column for which errors are computed; further ones count as the next larger
 
 
 class SumErrors:

@@ -50,8 +50,8 @@ TAIL = 3.7  # 95 % of a model's errors are within this multiple of their mean
 NOISE_TAIL = 3.0  # 95 % of Laplace noise is within this multiple of its mean, the scale
 SMALL_COUNT = 2.0, 1.0  # 95 % of errors of small fitted counts are within this · scale of the noise + this · count
 WIDE_NOISE = 1.0, 2.5  # under wide noise, they are within this · mean of the column + this · count
-EARLIER_WIDE = 3.0  # times both, in releases of earlier versions, whose intervals stay as they were stated
-BOTH_TAIL = 0.25  # of the product of two columns' half-widths: both are seldom far off at once
+EARLIER_WIDE = 3.0  # factor on both in releases of earlier versions, whose intervals stay as they were stated
+BOTH_TAIL = 0.25  # share of the product of two columns' half-widths: both are seldom far off at once
 MEASURED_TAIL = 5.0  # in a table that was measured, no half-width of a model exceeds this multiple of the noise scale
 POISSON = math.sqrt(2 / math.pi)  # mean distance of a Poisson variable from its mean, as a part of the mean's root
 MIN_HALF_WIDTH = 1.0  # a cell that a model expects to hold less than one half may hold one
@@ -60,8 +60,8 @@ POWERS = np.linspace(0.5, 1.0, 5)  # g, the grid of `error_by_size`
 USUAL, VARIES = 0.75, 0.1  # the power where sums of errors say nothing of it, and by how much it differs
 UNEVEN = 0.2  # part of a sum of errors by which sizes differ beyond any power
 MISSED, MEASURED_FROM, AUDIT_NOISE = 0.14, 20_000, 4_000  # what c usually is: see `usual_error`
-CLEAR = 3.0  # times the noise: what a sum of one size has beyond that is evidence by itself
-MAX_MISSED = 3.0  # times what a model usually misses: more is believed only of sums that are clear of noise
+CLEAR = 3.0  # multiple of the noise beyond which a sum of one size is evidence by itself
+MAX_MISSED = 3.0  # multiple of a model's usual error: more is believed only of sums that are clear of noise
 
 
 def model_half_widths(

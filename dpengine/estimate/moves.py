@@ -119,7 +119,7 @@ class Tables:
 
 
 def kept(gain: Floats | Reals, undone: Floats | Reals) -> tuple[Ints, Ints, float]:
-    """Return which of some changes made at once to keep, which to undo, and about what those kept gain together.
+    """Return which simultaneous changes to keep, which to undo, and the approximate total gain of those kept.
 
     `gain` is the gain of each change, `undone` the gain of undoing it by itself. If many changes are alike, a fraction
     p of them changes the objective by −2·gain·p + (gain + undone)·p². So the fraction gain / (gain + undone) of them is

@@ -50,7 +50,7 @@ def fit_quantiles(
 def former_quantiles(
     amount: Amount, table: Columns, known: Ints, parts: Sequence[Decimal], soft: SoftEstimates
 ) -> list[Ints]:
-    """Return what `fit_quantiles` returned before distributions were estimated as a whole.
+    """Return quantiles by the rule of earlier releases, from before distributions were estimated as a whole.
 
     Each sum, as a fraction of the people, is shrunk towards that of all people as far as it is noise, like means
     (`estimate.amounts.means_of`); then the sums are made increasing.

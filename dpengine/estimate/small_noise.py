@@ -16,7 +16,7 @@ __all__ = ["MAX_CELLS", "MAX_SCALE", "keep_exact"]
 # Scale of noise and number of cells up to which this is done. At scales of 0.15 to 1/3, sums over two or three columns
 # of four public tables had 0.3 to 0.7 times the error of the projection, and single columns at most 1.08 times.
 MAX_SCALE, MAX_CELLS = 0.34, 2**22
-BATCHES = 32  # of people who are taken; too many of a column are counted again after each
+BATCHES = 32  # batches of people taken; the excess of each column is counted again after each batch
 
 
 def keep_exact(noisy: Ints, total: int) -> Ints:

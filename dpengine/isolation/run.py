@@ -1,7 +1,7 @@
 """Run a function in a separate process, with limits on memory, processor time, disk and open files.
 
 A damaged or hostile file may make a native reader crash, or ask for more memory than there is. Here that ends the
-process that reads it, and `run` raises `Died`; nobody else notices.
+process that reads it, and `run` raises `ProcessEnded`; nobody else notices.
 
 Starting Python and its readers takes about 0.2 s. Therefore one process, the forker (`isolation.forker`), loads them
 once and forks for every call, which takes a few milliseconds. It is started by the first call or by `warm`, has no
@@ -30,7 +30,7 @@ from dpengine.errors import Fault, PrivateReleaseError
 from dpengine.isolation.forker import BEGUN
 from dpengine.translation.catalogue import language
 
-__all__ = ["Died", "Limits", "run", "warm"]
+__all__ = ["Limits", "ProcessEnded", "run", "warm"]
 
 _HAS_FORK = hasattr(os, "fork") and hasattr(socket, "send_fds")
 _PRELOADED = "dpengine.sources.files.untrusted"  # imports all readers of tables
@@ -39,13 +39,13 @@ _ALONE = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}  #
 _MAX_AT_ONCE = max(2, os.cpu_count() or 2)
 
 
-class Died(Exception):
+class ProcessEnded(Exception):
     """The process ended without an answer: it crashed, or a limit ended it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one call may use; beyond it, the process fails or is ended.
+    """The resources that one call may use; beyond them, the process fails or is ended.
 
     `memory` is in bytes of allocated memory (mapped files are free), `seconds` are of processor time, `disk` is in
     bytes of any one file that is written, `files` is the number of files that are open at a time.
@@ -62,7 +62,7 @@ def run(function: str, arguments: Mapping[str, Any], limits: Limits) -> Any:
 
     At most two calls, or one for each processor, are under way at a time; others wait.
 
-    Raises `Died`, or the `PrivateReleaseError` that the function raises.
+    Raises `ProcessEnded`, or the `PrivateReleaseError` that the function raises.
     """
     call = {
         "function": function, "arguments": dict(arguments), "limits": asdict(limits), "folder": _current_folder(),
@@ -72,7 +72,7 @@ def run(function: str, arguments: Mapping[str, Any], limits: Limits) -> Any:
     with _slots:
         reply = _ask_forker(request) if _HAS_FORK else _ask_alone(request)
     if not reply:
-        raise Died
+        raise ProcessEnded
     answer = json.loads(reply)
     if "error" in answer:
         error: type[PrivateReleaseError] = getattr(errors, answer["error"])
@@ -105,19 +105,19 @@ def _ask_alone(request: bytes) -> bytes:
 def _ask_forker(request: bytes) -> bytes:
     """Return the answer of a fork; nothing if it ended without one."""
     for _ in range(3):
-        ours, theirs = socket.socketpair()
-        with ours:
-            with theirs, _lock, suppress(OSError):  # the forker has ended: the next round starts another
-                socket.send_fds(_forker_socket(), [b"f"], [theirs.fileno()])
+        caller_end, fork_end = socket.socketpair()
+        with caller_end:
+            with fork_end, _lock, suppress(OSError):  # the forker has ended: the next round starts another
+                socket.send_fds(_forker_socket(), [b"f"], [fork_end.fileno()])
             try:
                 with suppress(OSError):
-                    ours.sendall(len(request).to_bytes(8, "big") + request)
-                if answer := _read(ours):
+                    caller_end.sendall(len(request).to_bytes(8, "big") + request)
+                if answer := _read(caller_end):
                     return answer.removeprefix(BEGUN)
             except BaseException:  # nobody waits any more, and the folder that it writes to may be removed
                 with suppress(OSError):
-                    ours.shutdown(socket.SHUT_WR)
-                _read(ours)
+                    caller_end.shutdown(socket.SHUT_WR)
+                _read(caller_end)
                 raise
         _discard()
     return b""
@@ -139,18 +139,18 @@ def _forker_socket() -> socket.socket:
     """Return the socket of the forker, which is started if there is none; the caller holds the lock."""
     global _forker
     if _forker is None:
-        ours, theirs = socket.socketpair()
-        with theirs:
+        caller_end, forker_end = socket.socketpair()
+        with forker_end:
             process = subprocess.Popen(
-                [*_command("serve", f"{theirs.fileno()}:{_PRELOADED}")],
-                pass_fds=(theirs.fileno(),),
+                [*_command("serve", f"{forker_end.fileno()}:{_PRELOADED}")],
+                pass_fds=(forker_end.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,  # readers quote rows and paths there
                 env={**os.environ, **_ALONE},
                 start_new_session=True,  # Ctrl-C in a terminal is for this process
             )
-        _forker = process, ours
+        _forker = process, caller_end
     return _forker[1]
 
 
@@ -159,8 +159,8 @@ def _discard() -> None:
     global _forker
     with _lock:
         if _forker is not None:
-            process, ours = _forker
-            ours.close()
+            process, caller_end = _forker
+            caller_end.close()
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=2)
             _forker = None
@@ -170,8 +170,8 @@ def _forget() -> None:
     """Forget the forker in a forked process, since it belongs to the parent."""
     global _forker, _lock, _slots
     if _forker is not None:
-        process, ours = _forker
-        ours.close()
+        process, caller_end = _forker
+        caller_end.close()
         process.returncode = 0  # this process must not wait for it
     _forker, _lock, _slots = None, threading.Lock(), threading.BoundedSemaphore(_MAX_AT_ONCE)
 

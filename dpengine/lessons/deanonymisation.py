@@ -98,12 +98,12 @@ class Search:
 
     targets: int
     claimed: int
-    right: int
+    correct: int
 
     @property
     def rate(self) -> Rate:
         """Share of the targets whose record was found."""
-        return Rate(self.right, self.targets)
+        return Rate(self.correct, self.targets)
 
 
 def find_people(
@@ -119,32 +119,32 @@ def find_people(
     if not 0 <= wrong <= known or known < 1 or not 1 <= targets <= ratings.people:
         raise PlanError("at least one film of at least one person must be known, and no more be wrong than are known")
     rng = np.random.default_rng(seed)
-    first = np.searchsorted(published.film, np.arange(published.films + 1))
+    film_starts = np.searchsorted(published.film, np.arange(published.films + 1))
     by_person = np.argsort(ratings.person, kind="stable")
     starts = np.searchsorted(ratings.person[by_person], np.arange(ratings.people + 1))
-    claimed = right = 0
+    claimed = correct = 0
     for target in rng.permutation(ratings.people)[:targets]:
         sample = rng.permutation(by_person[starts[target] : starts[target + 1]])[:known]
         films, stars = ratings.film[sample].copy(), ratings.stars[sample] + rng.integers(-1, 2, sample.size)
         days = (ratings.days[sample] if ratings.days is not None else 0) + rng.integers(-14, 15, sample.size)
         films[:wrong] = rng.integers(0, ratings.films, films[:wrong].size)
-        scores = _scores(published, first, (films, stars, days))
+        scores = _scores(published, film_starts, (films, stars, days))
         second, best = np.partition(scores, -2)[-2:]
         spread = float(scores.std())
         if spread > 0 and (best - second) / spread >= STANDS_OUT:
             claimed += 1
-            right += int(scores.argmax() == target)
-    return Search(targets, claimed, right)
+            correct += int(scores.argmax() == target)
+    return Search(targets, claimed, correct)
 
 
-def _scores(published: Ratings, first: Ints, known: tuple[Ints, Ints, Ints]) -> Floats:
+def _scores(published: Ratings, starts: Ints, known: tuple[Ints, Ints, Ints]) -> Floats:
     """Score the fit of each published record to the `known` films, stars and days; film f begins at ``first[f]``."""
     scores = np.zeros(published.people)
     for film, star, day in zip(*known, strict=True):
-        at = slice(first[film], first[film + 1])
-        fit = np.exp(-np.abs(published.stars[at] - star) / STARS_SCALE)
+        of_film = slice(starts[film], starts[film + 1])
+        fit = np.exp(-np.abs(published.stars[of_film] - star) / STARS_SCALE)
         if published.days is not None:
-            fit = fit + np.exp(-np.abs(published.days[at] - day) / DAYS_SCALE)
-        person, raters = published.person[at], max(first[film + 1] - first[film], 2)
+            fit = fit + np.exp(-np.abs(published.days[of_film] - day) / DAYS_SCALE)
+        person, raters = published.person[of_film], max(starts[film + 1] - starts[film], 2)
         np.maximum.at(scores, person, scores[person] + fit / math.log(raters))
     return scores

@@ -149,13 +149,13 @@ def neighbourhood(sampler: Sampler, output: float, epsilon: Fraction, doubles: i
 class Verdicts:
     """Outcome of an attack that sees one output per game.
 
-    `proved` is the rate of outputs that are impossible for one true answer, so that the other is certain; `right` the
+    `proved` is the rate of outputs that are impossible for one true answer, so that the other is certain; `correct` the
     rate of correct guesses, by distance if nothing is proved. `mistaken` counts proofs of a wrong answer: there are
     none.
     """
 
     proved: Rate
-    right: Rate
+    correct: Rate
     mistaken: int
 
 
@@ -189,8 +189,8 @@ def attack_engine(epsilon: Fraction, games: int) -> Verdicts:
 def _judge(truths: Ints, outputs: Floats, zero: Bools, one: Bools) -> Verdicts:
     proof = zero ^ one
     guess = np.where(proof, one, outputs > 0.5)
-    right = guess == (truths == 1)
-    return Verdicts(Rate.of(proof), Rate.of(right), int((proof & ~right).sum()))
+    correct = guess == (truths == 1)
+    return Verdicts(Rate.of(proof), Rate.of(correct), int((proof & ~correct).sum()))
 
 
 def _check(epsilon: Fraction) -> None:

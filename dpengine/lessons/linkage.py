@@ -38,8 +38,9 @@ DECADE = DAYS // 8
 class Town:
     """Residents as parallel arrays.
 
-    `zip`, `sex` and `condition` are codes, `birth` is in days. `voter` says who is on the public list, `ours` who was a
-    patient of the hospital that publishes, `other` who was one of another hospital.
+    `zip`, `sex` and `condition` are codes, `birth` is in days. `voter` says who is on the public list,
+    `patients_here` who was a patient of the hospital that publishes, `patients_elsewhere` who was a patient of another
+    hospital.
     """
 
     zip: Ints
@@ -47,8 +48,8 @@ class Town:
     sex: Ints
     condition: Ints
     voter: Bools
-    ours: Bools
-    other: Bools
+    patients_here: Bools
+    patients_elsewhere: Bools
 
     @property
     def quasi_identifiers(self) -> Ints:
@@ -66,32 +67,32 @@ def made_up_town(residents: int = 40_000, patients: int = 4_000, seed: int = 0) 
     rng = np.random.default_rng(seed)
     order = rng.permutation(residents)
     both = patients // 10
-    ours, other = np.zeros(residents, dtype=np.bool_), np.zeros(residents, dtype=np.bool_)
-    ours[order[:patients]] = True
-    other[order[patients - both : 2 * patients - both]] = True
+    patients_here, patients_elsewhere = np.zeros(residents, dtype=np.bool_), np.zeros(residents, dtype=np.bool_)
+    patients_here[order[:patients]] = True
+    patients_elsewhere[order[patients - both : 2 * patients - both]] = True
     return Town(
         zip=rng.integers(0, len(ZIPS), residents),
         birth=rng.integers(0, DAYS, residents),
         sex=rng.integers(0, 2, residents),
         condition=rng.choice(len(CONDITIONS), residents, p=_FREQUENCY),
         voter=rng.random(residents) < 0.7,
-        ours=ours,
-        other=other,
+        patients_here=patients_here,
+        patients_elsewhere=patients_elsewhere,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """Outcome of a linkage: `claimed` of the `patients` in the table got a name, `right` of them their own."""
+    """Outcome of a linkage: `claimed` of the `patients` in the table got a name, `correct` of them their own."""
 
     patients: int
     claimed: int
-    right: int
+    correct: int
 
     @property
     def rate(self) -> Rate:
         """Share of the patients who got their own name."""
-        return Rate(self.right, self.patients)
+        return Rate(self.correct, self.patients)
 
 
 def link_names(town: Town, *, days: int = 1, zips: int = 1) -> Linked:
@@ -101,7 +102,7 @@ def link_names(town: Town, *, days: int = 1, zips: int = 1) -> Linked:
     a decade.
     """
     key = (town.zip // zips * (DAYS + 1) + town.birth // days) * 2 + town.sex
-    rows, voters = np.flatnonzero(town.ours), np.flatnonzero(town.voter)
+    rows, voters = np.flatnonzero(town.patients_here), np.flatnonzero(town.voter)
     row_keys, row_at, row_count = np.unique(key[rows], return_index=True, return_counts=True)
     voter_keys, voter_at, voter_count = np.unique(key[voters], return_index=True, return_counts=True)
     single_row, single_voter = row_count == 1, voter_count == 1
@@ -109,8 +110,8 @@ def link_names(town: Town, *, days: int = 1, zips: int = 1) -> Linked:
         row_keys[single_row], voter_keys[single_voter], assume_unique=True, return_indices=True
     )
     claimed = rows[row_at[single_row][row]]
-    right = claimed == voters[voter_at[single_voter][voter]]
-    return Linked(rows.size, claimed.size, int(np.count_nonzero(right)))
+    correct = claimed == voters[voter_at[single_voter][voter]]
+    return Linked(rows.size, claimed.size, int(np.count_nonzero(correct)))
 
 
 def generalise(points: Ints, members: Bools, k: int) -> Ints:
@@ -121,12 +122,12 @@ def generalise(points: Ints, members: Bools, k: int) -> Ints:
 
     Source: LeFevre, DeWitt & Ramakrishnan 2006, "Mondrian".
     """
-    inside = np.flatnonzero(members)
-    if not 1 <= k <= inside.size:
-        raise PlanError(f"{inside.size:,} people cannot be made {k:,}-anonymous")
-    width = np.maximum(np.ptp(points[inside], axis=0), 1)
+    members_at = np.flatnonzero(members)
+    if not 1 <= k <= members_at.size:
+        raise PlanError(f"{members_at.size:,} people cannot be made {k:,}-anonymous")
+    width = np.maximum(np.ptp(points[members_at], axis=0), 1)
     box, boxes = np.zeros(len(points), dtype=np.int64), 0
-    waiting = [(inside, np.arange(len(points)))]  # members, and all points, of each box that may be halved
+    waiting = [(members_at, np.arange(len(points)))]  # members, and all points, of each box that may be halved
     while waiting:
         released, everyone = waiting.pop()
         values = points[released]
@@ -158,13 +159,13 @@ class Published:
 def publish_raw(town: Town) -> Published:
     """Publish the table without names: one group for each ZIP code, day of birth and sex."""
     group = np.unique(town.quasi_identifiers, axis=0, return_inverse=True)[1].reshape(-1)
-    return Published(group, _counts(town, town.ours, group))
+    return Published(group, _counts(town, town.patients_here, group))
 
 
 def publish_k_anonymous(town: Town, k: int) -> Published:
     """Publish a `k`-anonymous table: one group for each equivalence class."""
-    group = generalise(town.quasi_identifiers, town.ours, k)
-    return Published(group, _counts(town, town.ours, group))
+    group = generalise(town.quasi_identifiers, town.patients_here, k)
+    return Published(group, _counts(town, town.patients_here, group))
 
 
 def publish_release(town: Town, epsilon: Fraction) -> Published:
@@ -177,7 +178,7 @@ def publish_release(town: Town, epsilon: Fraction) -> Published:
         "condition": CONDITIONS,
     }
     codes = {"zip": town.zip, "decade": decade, "sex": town.sex, "condition": town.condition}
-    rows = {name: np.array(values[name])[codes[name][town.ours]].tolist() for name in values}
+    rows = {name: np.array(values[name])[codes[name][town.patients_here]].tolist() for name in values}
     columns = [
         {"name": name, "kind": "category", "values": list(labels), "other": False, "missing": False}
         for name, labels in values.items()
@@ -206,9 +207,9 @@ def guess_conditions(town: Town, published: Published, *, informed: bool = False
     *Without* means that the person's own row is subtracted from the counts while groups and noise stay the same. Under
     ε a guess with the row is right with at most e^ε times the probability of one without it.
     """
-    people = np.flatnonzero(town.ours)
+    people = np.flatnonzero(town.patients_here)
     group, own_cell = published.group[people], (np.arange(people.size), town.condition[people])
-    others = _counts(town, town.ours, published.group)[group]
+    others = _counts(town, town.patients_here, published.group)[group]
     others[own_cell] -= 1
     log_frequency = np.log(np.array(_FREQUENCY))
 
@@ -216,8 +217,8 @@ def guess_conditions(town: Town, published: Published, *, informed: bool = False
         score = seen + 1e-6 * log_frequency
         if informed:
             weight = 700.0 if published.noise is None else float(published.noise)  # exact counts leave no doubt
-            left = seen - others
-            score = weight * (np.abs(left) - np.abs(left - 1)) + log_frequency
+            unexplained = seen - others
+            score = weight * (np.abs(unexplained) - np.abs(unexplained - 1)) + log_frequency
         return Rate.of(score.argmax(axis=1) == own_cell[1])
 
     present = published.counts[group]
@@ -234,13 +235,13 @@ def composition_attack(town: Town, k: int) -> tuple[Rate, Rate]:
 
     Source: Ganta, Kasiviswanathan & Smith 2008, "Composition attacks and auxiliary information in data privacy".
     """
-    both = np.flatnonzero(town.ours & town.other)
+    in_both = np.flatnonzero(town.patients_here & town.patients_elsewhere)
     possible = []
-    for rows in (town.ours, town.other):
+    for rows in (town.patients_here, town.patients_elsewhere):
         group = generalise(town.quasi_identifiers, rows, k)
-        possible.append(_counts(town, rows, group)[group[both]] > 0)
-    one, two = (Rate.of(sets.sum(axis=1) == 1) for sets in (possible[0], possible[0] & possible[1]))
-    return one, two
+        possible.append(_counts(town, rows, group)[group[in_both]] > 0)
+    by_one, by_two = (Rate.of(sets.sum(axis=1) == 1) for sets in (possible[0], possible[0] & possible[1]))
+    return by_one, by_two
 
 
 def _counts(town: Town, rows: Bools, group: Ints) -> Floats:

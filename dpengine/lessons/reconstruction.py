@@ -34,7 +34,7 @@ TIME_LIMIT = 60  # seconds for one linear program
 
 @dataclass(frozen=True, slots=True)
 class Reconstruction:
-    """Who is in the register (`secret`), and who the attacker says is in it (`guess`): one entry for each person."""
+    """Membership in the register (`secret`), and the attacker's guess of it (`guess`): one entry for each person."""
 
     secret: Bools
     guess: Bools

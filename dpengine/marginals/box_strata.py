@@ -28,7 +28,7 @@ def strata(column: Column) -> Axis:
 
 
 def fewest_boxes(columns: Sequence[Column]) -> int:
-    """Return how many boxes are measured if hardly anybody is in the table: all, each stratum, and what is left.
+    """Return the number of boxes measured in a nearly empty table: the whole, each stratum, and the rest.
 
     >>> from dpengine.spec.domain import YesNo
     >>> fewest_boxes([YesNo(name="smokes")])

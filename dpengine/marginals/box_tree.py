@@ -85,7 +85,7 @@ class BoxTree:
         for places in reversed(self._generations):
             parents, family = np.unique(self.boxes.parents[places], return_inverse=True)
             below, spread = np.bincount(family, value[places]), np.bincount(family, variance[places])
-            weight = spread / (noise[parents] + spread)  # of the parent's own count
+            weight = spread / (noise[parents] + spread)  # weight of the parent's own count
             value[parents] = weight * value[parents] + (1 - weight) * below
             variance[parents] = weight * noise[parents]
         return value, variance

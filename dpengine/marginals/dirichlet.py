@@ -27,7 +27,7 @@ __all__ = ["EVEN", "Posterior", "is_wide", "pool_prior", "posterior"]
 
 CONCENTRATIONS = (0.03, 0.12, 0.5, 2.0, 8.0)
 MAX_CELLS = 128  # of a column or table: time grows with their number
-WIDE_NOISE = 1 / 128  # of the total: with less, concentrations say little, and the grid would be too fine
+WIDE_NOISE = 1 / 128  # relative to the total: with less, concentrations say little, and the grid would be too fine
 MIN_STEPS = 64  # of the grid of counts, from 0 to the total
 STEPS_OF_NOISE = 2  # steps of the grid for each scale of the noise, at least
 ROUNDS = 20  # of expectation maximisation, for how common the concentrations are
@@ -38,7 +38,7 @@ EVEN: Floats = np.full(len(CONCENTRATIONS), -math.log(len(CONCENTRATIONS)))  # t
 
 
 class Posterior(NamedTuple):
-    """What noisy counts of one column say: for each concentration its log-likelihood and the mean counts.
+    """The posterior of one column's counts: for each concentration its log-likelihood and the mean counts.
 
     Shapes: (concentrations,) and (concentrations, cells).
     """
@@ -60,7 +60,7 @@ def is_wide(cells: int, scale: float, total: float) -> bool:
 
 
 def posterior(noisy: Floats, scale: float, total: float) -> Posterior:
-    """Return what `noisy` counts, with Laplace noise of `scale`, say of counts that add up to `total`.
+    """Return the posterior of counts that add up to `total`, given `noisy` ones with Laplace noise of `scale`.
 
     There are two cells at least.
 

@@ -1,4 +1,4 @@
-"""Add to a tree of boxes what another measurement says of its cells."""
+"""Combine a tree of boxes with another noisy measurement of the same cells."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["with_known_cells", "with_known_column"]
 
 
 def with_known_column(boxes: Boxes, measured: Sequence[Measurement]) -> Boxes:
-    """Return boxes of one column with what measured tables of counts say of it; other boxes as they are."""
+    """Return boxes of one column, combined with measured tables that have it; other boxes unchanged."""
     name, *others = boxes.columns
     about = [one for one in measured if name in one.allocation.columns]
     if others or not about:

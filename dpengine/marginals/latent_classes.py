@@ -26,7 +26,7 @@ __all__ = ["LatentClasses", "find_latent_classes", "fit_latent_classes"]
 Pair = tuple[str, str]
 
 STEP = 1.8  # each round goes this many times as far as one of expectation maximisation, in logarithms
-ROUNDS = 34  # as far as 60 of expectation maximisation
+ROUNDS = 34  # these come as far as 60 rounds of expectation maximisation
 STARTS = ((32, 0.7), (24, 1.0))  # per fit: number of classes, standard deviation of the log cells
 # The same if the classes are used beyond pairs: few classes in many fits, since each fit finds other spurious classes.
 FEW, MORE_ROUNDS = ((6, 0.7), (8, 0.8), (12, 0.9), (16, 1.0)), 160

@@ -84,7 +84,7 @@ class LeastSquares:
 
     @cached_property
     def _alike(self) -> list[list[int]]:
-        """Groups of measurements of equal variance and size: alike for a table that shares no column with them."""
+        """Groups of measurements of equal variance and size: interchangeable for a table without their columns."""
         alike: dict[tuple[float, int], list[int]] = {}
         for s, variance in enumerate(self.variances):
             alike.setdefault((variance, self._cells(self._sets[s])), []).append(s)

@@ -1,4 +1,4 @@
-"""How well parts of ε serve the levels of a column: what `measure.levels` minimises, a function of the plan alone.
+"""The loss of dividing ε over the levels of a column, which `measure.levels` minimises: by the plan alone.
 
 Parts are thousandths, the root's first. Their loss is the sum of squares of each published table's mean variance. The
 variances are those of least squares over the tree of levels, in closed form.

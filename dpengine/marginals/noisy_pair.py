@@ -1,4 +1,4 @@
-"""A noisy table of two columns beside guesses at it: how likely each is, and what the table is if it is right.
+"""A noisy table of two columns and guesses at it: the likelihood of each guess, and the table updated from it.
 
 The columns' counts are known better than the sums of the noisy table. It is shifted to them, shrunk towards a guess
 with the same sums (`shrinkage`), and projected on them; a mostly empty table is only scaled to columns that were

@@ -205,7 +205,7 @@ def fit_one_table(noisy: Floats, columns: Columns, scale: float, *, by_size: boo
 def refit_pairs(
     total: float, one: Mapping[str, Floats], tables: Mapping[Pair, Floats], noisy: Mapping[Pair, tuple[Floats, float]]
 ) -> dict[Pair, Floats]:
-    """Fit pairs that were measured and fitted one by one again, each with what columns and other pairs say of it.
+    """Fit measured pairs again, each combined with its estimate from the columns and all other pairs.
 
     `one` has the counts of the columns, `tables` the pairs as they were fitted, `noisy` some of them as measured, with
     the scale of noise that columns have no part in. A mostly empty pair stays as it was: its own cells tell its sums
@@ -326,7 +326,7 @@ class _Pairs:
 
 
 def _without_empty_cells(one: Measurement, single: Mapping[str, Floats], total: float) -> Measurement:
-    """Return a mostly empty pair without the noise of its empty cells, as evidence of its columns; others as they are.
+    """Return a mostly empty pair without the noise of its empty cells, as evidence of its columns; others unchanged.
 
     Its sums are far more accurate then, though which cells are empty is uncertain.
     """

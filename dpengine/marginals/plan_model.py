@@ -1,4 +1,4 @@
-"""Decide on which tables of a plan in parts a model draws, and which must agree: functions of the plan alone."""
+"""Decide which tables of a plan in parts a model covers, and which must agree: functions of the plan alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OF_LARGER = 0.2 / math.sqrt(1000)  # × √(cells) of larger tables in a ring
 
 
 def modelled(plan: Plan) -> Plan | None:
-    """Return the plan of the tables on which a model draws; None if all are measured.
+    """Return the plan of the tables that a model covers; None if all are measured.
 
     These are the tables that are neither for ranges nor at several levels. Beside tables for ranges, a model draws on
     them only if they would have too much noise, or could not agree with it.
@@ -55,7 +55,7 @@ def _noise_is_too_much(plan: Plan, rest: Plan) -> bool:
 
 
 def _most_noise(plan: Plan, tables: Sequence[Columns], rows: int, *, ring: bool) -> float:
-    """Return the noise in a table, as a part of the rows, up to which tables are measured."""
+    """Return the largest noise in a table, as a fraction of the rows, at which tables are still measured."""
     if not ring:
         return IN_TREE + MORE_BY_EPSILON * float(plan.for_tables) / plan.unit.rows
     cells = math.fsum(map(plan.cells, tables)) / len(tables)

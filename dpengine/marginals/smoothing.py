@@ -34,7 +34,7 @@ MAX_SMOOTHED = 1024  # cells of a column; time and memory grow with the square o
 SMALL_SIZES = 6  # below and around the noise, at which the distribution of sizes has mass beside the noisy counts
 SIZE_ROUNDS = 10  # of expectation maximisation: few, so that it does not follow the noise
 LESS_LIKELY = 1.0  # difference of log-likelihoods up to which neighbours have full weight
-LITTLE_NOISE = 0.004  # of a mean count: with less noise, levels add nothing
+LITTLE_NOISE = 0.004  # relative to a mean count: with less noise, levels add nothing
 STEP = 0.07  # between levels, of their logarithms
 STEPS = (0.06, 0.2, 0.6)  # mean absolute steps of the level between cells, as fractions of it, weighted by likelihood
 HEAPS = (0.03, 0.2)  # fractions of cells that are heaps or gaps, likewise
@@ -119,7 +119,7 @@ def smooth_by_order_and_size(noisy: Floats, scale: float, total: float) -> tuple
 
 
 def _alike(noisy: Floats, scale: float, total: float) -> tuple[float, Floats]:
-    """Return the log-likelihood of the noisy counts if counts are spread closely around their mean, and these."""
+    """Return the log-likelihood of the noisy counts if counts lie closely around their mean, and these counts."""
     mean = np.full(noisy.size, total / noisy.size)
     distance = np.abs(noisy - mean)
     likelihood, spread = likeliest_spread(distance, mean, scale, ALIKE, (1.0,))

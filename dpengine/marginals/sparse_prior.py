@@ -28,9 +28,9 @@ __all__ = ["SparsePrior"]
 # 0.3 and 0.7, change the mean error by up to 4 %.
 SMALLEST, FACTOR = 0.25, 3.0  # the smallest mean, in noise scales, and the factor between means
 POWER = 0.5  # means grow with this power of the guess
-ROUNDS = 20  # of expectation maximisation
+ROUNDS = 20  # rounds of expectation maximisation
 MIN_GUESS = 0.05  # smaller guesses have the means of this one
-HALVINGS = 30  # of the interval that holds a posterior median
+HALVINGS = 30  # bisections of the interval that holds a posterior median
 MAX_LEARNT = 2**16  # cells from which the weights are found: of larger tables, some cells drawn by a hash
 AT_ONCE = 2**16  # cells
 

@@ -1,4 +1,4 @@
-"""The variance in all published tables together, for which ε is divided; a function of the plan and of the shares.
+"""The total variance of all published tables, which dividing ε minimises; a function of plan and shares.
 
 With e_S the part of ε for marginal S, it is Σ_A c_A / Σ_{S ⊇ A} e_S²/n_{S∖A} up to a constant factor, where A are sets
 of columns, and c_A adds up the weights of the tables that have them (`marginals.least_squares`).

@@ -70,7 +70,7 @@ from dpengine.noise.moments import mean_absolute
 __all__ = ["measure_adaptively"]
 
 TOTAL_PART = 0.01  # of ε, for the total
-WHERE_STATED = 0.2  # times `TOTAL_PART`, if the owner states a rough number of rows
+WHERE_STATED = 0.2  # factor on `TOTAL_PART` if the owner states a rough number of rows
 COLUMN_ODDS = (0.011, 0.8)  # the public error at which single columns get half of ε, and the slope of their log odds
 MIN_FOR_PAIRS = PARTS // 100  # of ε; with less, pairs are not measured
 BESIDE_ALL = 0.03  # of ε, for single columns if all pairs are measured: sums of pairs are estimates of columns too
@@ -79,14 +79,14 @@ PHASES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.2, 0.3, 0.5)}  # parts of the pairs' �
 LARGE_ERROR = 0.02  # public error above which one phase is enough
 SMALL_ERROR = 0.003  # public error below which ε is enough for three phases
 NEEDED = {1: 0.7, 2: 0.5}  # by number of phases, times the loss of single columns: what the first pairs have to gain
-FINE_ENOUGH = 0.2  # times what these pairs have to gain: the noise of the private answer whether they do
+FINE_ENOUGH = 0.2  # noise of the private answer, relative to the gain of these pairs, at which it is precise enough
 MIN_FOR_ANSWER = PARTS // 500  # of ε, for this answer
 # Times the noise of all pairs: the noise of the answer whether columns depend on each other throughout; its parts of ε.
 FINE_ENOUGH_THROUGHOUT, MAX_FOR_THROUGHOUT = 0.1, PARTS // 40
 MAX_ANSWER_NOISE = 0.5  # of the rows: with more, the answer is not asked, since few pairs depend as strongly
-SURE = 0.75  # times the noise of that answer, as a margin: worthless pairs seldom pass
+SURE = 0.75  # margin in multiples of that answer's noise: worthless pairs seldom pass
 CLEAR_OF_NOISE = 1.5  # times the noise scale of a measured pair: smaller gains of a cell are not counted
-ONE_PHASE = 5.0  # times what the first phase loses by half of ε: if a second phase gains less, one is enough
+ONE_PHASE = 5.0  # multiple of the first phase's loss by half of ε: if a second phase gains less, one is enough
 # Beside a table of all columns: (noise in that table, per row; part of ε for columns and pairs up to this noise).
 FOR_MARGINS = ((4.0, 0.2), (15.0, 0.5), (math.inf, 0.65))
 BY_CHANCE = 1.15  # columns count as independent if the model is off by less than this multiple of chance

@@ -32,7 +32,7 @@ NOISE = 1.6  # at the end of a range in a split box, in units of noise: times lo
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question each to some families of boxes, along one axis: the cells of a piece, and the parts of ε."""
+    """Questions about some families of boxes, one each, along one axis: the cells of a piece, and the parts of ε."""
 
     axis: int
     families: Ints
@@ -43,7 +43,7 @@ class Question:
 def questions(
     widths: Ints, family: Ints, people: npt.NDArray[np.floating[Any]], left: Ints, in_doubt: Booleans
 ) -> list[Question]:
-    """Return what is asked about boxes of `widths`, with `people` per unit of noise and `left` parts of ε.
+    """Return the questions to ask about boxes of `widths`, with `people` per unit of noise and `left` parts of ε.
 
     Siblings have the same number in `family`, from 0 on. A family is asked if all of its boxes are `in_doubt`.
     """

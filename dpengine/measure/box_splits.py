@@ -31,7 +31,7 @@ NOISE = 3.0  # people per unit of noise from which a box is worth splitting
 FAN_OUT = 12  # up to this many boxes are measured in one level, with all remaining ε; more of them in several levels
 AT_FIRST = (5, 12)  # the same while most of ε is left, since all people may be in one of these boxes
 MAX_PART = PARTS * 7 // 10  # of ε
-GROWTH = (1.0, 1.7)  # of the part of ε from each level to the next one
+GROWTH = (1.0, 1.7)  # growth of the part of ε from each level to the next one
 # Where bins are sought: few boxes a level, and most of ε for the last ones. So a value that many people share, such as
 # 0, is told apart from its neighbours. Set on seven columns; ten others were seen with earlier candidates only
 # (benchmarks/bins.py).
@@ -48,7 +48,7 @@ AT_ONCE = 60  # cells of such a box, at most
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What boxes are to be split into in the end, in one level or in several."""
+    """The pieces into which boxes are split in the end, in one level or in several."""
 
     wanted: Numbers  # boxes that each is split into; less than two for one that stays whole
     pieces: Ints  # along each axis

@@ -18,7 +18,7 @@ TREE_PICKS = (1.43, 0.42)  # a, b: in the first phase a·e^−b pairs are picked
 NOISE_OF_A_PICK = (0.7, 6)  # in a later phase: times the noise in the cells of a pair; cells whose noise choosing adds
 MOSTLY_EMPTY = 1.4  # of the rows: if pairs picked first gain more (at most 2), most of their cells are empty
 STRONG = 0.5  # of the rows: where the strongest pairs gain less, others may be independent, which is asked
-WORTH_ALL = 0.33  # times the noise of all pairs: if the strongest pairs gain more together, all are measured
+WORTH_ALL = 0.33  # multiple of the noise of all pairs: if the strongest pairs gain more together, all are measured
 WRONG_THROUGHOUT = 1.0  # times the noise of all pairs: the mean error of independence in them from which they are, too
 NOT_EMPTIED = 0.25  # of this noise is left where most cells are empty
 

@@ -77,7 +77,7 @@ class InParts(Private):
 
     @cached_property
     def model(self) -> Plan | None:
-        """The plan of the tables on which a model draws; None if all of the rest is measured directly."""
+        """The plan of the tables that a model covers; None if all of the rest is measured directly."""
         return modelled(self.plan)
 
     @cached_property

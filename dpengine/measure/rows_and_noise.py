@@ -1,4 +1,4 @@
-"""Decide whether measured tables would have so much noise for the expected rows that a model, or boxes, are better.
+"""Decide whether a model, or boxes, would be more accurate than measured tables, by the expected number of rows.
 
 Functions of the plan alone, by which *auto* decides.
 """
@@ -89,7 +89,7 @@ def noise_is_too_much(plan: Plan, tables: Sequence[Columns]) -> bool:
 
 
 def most_noise(plan: Plan, tables: Sequence[Columns]) -> float:
-    """Return the noise in a table, as a part of the rows, up to which several tables are measured."""
+    """Return the largest noise in a table, as a fraction of the rows, at which several tables are still measured."""
     per_row = float(plan.for_tables) / plan.unit.rows
     ring = needs_a_model(plan) or junction_order(tables) is None
     if ring and len(allocate_directly(plan)) == 1:
@@ -118,7 +118,7 @@ def _are_larger(tables: Sequence[Columns]) -> bool:
 
 
 def _most_noise_of_empty(plan: Plan, tables: Sequence[Columns]) -> float:
-    """Return the same for pairs of which most cells are empty, because there are more cells than rows."""
+    """Return `most_noise` for pairs whose cells are mostly empty, since there are more cells than rows."""
     cells_per_row = math.fsum(map(plan.cells, tables)) / (len(tables) * (plan.rows_about or ASSUMED_ROWS))
     columns = len({*chain.from_iterable(tables)})
     return MEASURE_ALL_EMPTY * math.sqrt(cells_per_row) * min(1.0, FEW_COLUMNS / columns)
@@ -193,7 +193,7 @@ def has_large_ranges(plan: Plan) -> bool:
 
 
 def _is_flat(plan: Plan, table: Columns, variance: Fraction) -> bool:
-    """Return whether ranges of `table` are best served by cells, whose noise has a scale of this square."""
+    """Return whether ranges of `table` are most accurate from single cells, with noise of this squared scale."""
     cells, rows = plan.cells(table), plan.rows_about or ASSUMED_ROWS
     if cells <= FLAT_CELLS_OF_LITTLE_NOISE and variance <= LITTLE_NOISE**2:
         return True

@@ -1,4 +1,4 @@
-"""Measure where the values of a column lie, before its tables; its cells are found from this alone.
+"""Measure the distribution of a column's values before its tables; its cells are derived from this alone.
 
 A release of a plan with found cells has two stages, which one charge pays for. First each such column is measured over
 its declared universe, with its share of ε: for bins, the steps of its range, in boxes that grow where there are people

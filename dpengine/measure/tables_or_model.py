@@ -113,7 +113,7 @@ class TablesOrModel:
 
 
 def net_gain(tables: Mapping[Columns, Ints], measured: Sequence[Ints], scales: Sequence[int]) -> int:
-    """Return the number that decides (see above) times the number of `tables`, in 256ths of a row, rounded down.
+    """Return the deciding statistic (see above) times the number of `tables`, in 256ths of a row, rounded down.
 
     `measured` are the exact counts of what would be measured with noise of these `scales`.
 

@@ -18,7 +18,7 @@ __all__ = ["Tallied"]
 
 
 class _OfTally(WithoutChoices):
-    """Measure the tables of one tally: the same ones at every ε, for its share of ε follows from them."""
+    """Measure the tables of one tally: the same ones at every ε, since its share of ε follows from them."""
 
     @cached_property
     def divided(self) -> tuple[Allocation, ...]:

@@ -30,8 +30,8 @@ Bools: TypeAlias = "npt.NDArray[np.bool_]"
 
 MEAN_CONFIDENCE = 0.995  # that the mean is in its set
 VARIANCE_CONFIDENCE = 0.955  # that the variance is in its set, given the right mean: 95 % for both together
-MIN_TOTAL = 12  # times the scale: beyond it, totals grow faster than half-widths, which change by less than 8 scales
-MEANS = 65  # at which the variance's set is worked out
+MIN_TOTAL = 12  # in scales: beyond it, totals grow faster than half-widths, which change by less than 8 scales
+MEANS = 65  # means at which the confidence set of the variance is computed
 APART = 1e-3  # weights are made to differ by this fraction of the largest, so that the tail has a closed form
 
 

@@ -11,16 +11,16 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-__all__ = ["Bounds", "complement", "exp_between", "product", "quotient"]
+__all__ = ["Bounds", "complement", "exp_bounds", "product", "quotient"]
 
 Bounds = tuple[int, int]
 
 
 @lru_cache(maxsize=64)
-def exp_between(x: Fraction, bits: int) -> Bounds:
+def exp_bounds(x: Fraction, bits: int) -> Bounds:
     """Return bounds on exp(−x), x > 0.
 
-    >>> exp_between(Fraction(1), 16)  # 65536/e = 24109.3…
+    >>> exp_bounds(Fraction(1), 16)  # 65536/e = 24109.3…
     (24109, 24110)
     """
     if x > bits:

@@ -28,7 +28,7 @@ from dpengine.array_types import Ints
 from dpengine.errors import NoiseError
 from dpengine.exact import rational
 from dpengine.noise.bits import BitSource, keystream
-from dpengine.noise.exact_exp import Bounds, complement, exp_between, product, quotient
+from dpengine.noise.exact_exp import Bounds, complement, exp_bounds, product, quotient
 from dpengine.noise.moments import MAX_SCALE
 
 __all__ = ["discrete_laplace", "likelihoods", "perturb"]
@@ -134,7 +134,7 @@ class _Distribution:
 
     def power(self, times: int, bits: int) -> Bounds:
         """Return bounds on q^(unit·times)."""
-        return exp_between(self.step * times, bits) if times else (1 << bits, 1 << bits)
+        return exp_bounds(self.step * times, bits) if times else (1 << bits, 1 << bits)
 
     def floor(self, k: int, depth: int, bounds: Callable[[int], Bounds] | None = None) -> int:
         """Return ⌊F(k)·2^depth⌋; `bounds` may supply those on F that are tried first.
@@ -155,7 +155,7 @@ class _Distribution:
         if self.span:
             total = complement(power(self.span), bits)
             return lambda k: quotient(complement(power(k + 1), bits), total, bits)
-        q, one = exp_between(self.rate, bits), 1 << bits
+        q, one = exp_bounds(self.rate, bits), 1 << bits
         positive = quotient((one, one), (one + q[0], one + q[1]), bits)
         negative = complement(positive, bits)
         return lambda k: (

@@ -17,7 +17,7 @@ import numpy as np
 
 from dpengine.array_types import Bools, Floats, Ints
 from dpengine.noise.bits import random_words
-from dpengine.noise.exact_exp import exp_between
+from dpengine.noise.exact_exp import exp_bounds
 
 __all__ = [
     "Draw", "exp_coins", "exponential_mechanism", "exponential_probabilities", "permute_and_flip",
@@ -163,7 +163,7 @@ def _below_exp(word: int, x: Fraction) -> bool:
     """Return whether the uniform number that starts with `word` lies below exp(−x), drawing more of its bits."""
     bits = 64
     while True:
-        low, high = exp_between(x, bits)
+        low, high = exp_bounds(x, bits)
         if word < low:
             return True
         if word >= high:

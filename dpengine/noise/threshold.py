@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from dpengine.noise.exact_exp import Bounds, exp_between, quotient
+from dpengine.noise.exact_exp import Bounds, exp_bounds, quotient
 
 __all__ = ["GUARD", "MAX_KEYS", "chance_of_reaching", "least_shown", "tail"]
 
@@ -66,5 +66,5 @@ def tail(scale: Fraction, least: int, bits: int) -> Bounds:
     >>> tail(Fraction(1), 1, 16)  # 65536/(e + 1) = 17625.4…
     (17624, 17626)
     """
-    a, one = exp_between(1 / scale, bits), 1 << bits
-    return quotient(exp_between(least / scale, bits), (one + a[0], one + a[1]), bits)
+    a, one = exp_bounds(1 / scale, bits), 1 << bits
+    return quotient(exp_bounds(least / scale, bits), (one + a[0], one + a[1]), bits)

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpengine.translation.catalogue import number
 
-__all__ = ["Interval", "chart"]
+__all__ = ["Interval", "chart", "round_step"]
 
 WIDTH, ROW, LEFT, RIGHT, TOP = 680, 22, 210, 24, 8
 MAX_LABEL = 30
@@ -72,11 +72,19 @@ def axis_ticks(low: float, high: float) -> list[float]:
     span = high - low
     if not span > 0:
         return [low, low + 1]
-    rough = span / TICKS
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(times * power for times in (1, 2, 5, 10) if times * power >= rough)
+    step = round_step(span / TICKS)
     ticks = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
     return [int(tick) if step >= 1 else float(f"{tick:.10g}") for tick in ticks]
+
+
+def round_step(least: float) -> float:
+    """Return the smallest round step that is no smaller than `least`.
+
+    >>> round_step(230_000), round_step(0.07)
+    (500000, 0.1)
+    """
+    power: float = 10 ** math.floor(math.log10(least))
+    return power * next(times for times in (1, 2, 5, 10) if times * power >= least)
 
 
 def _cut(label: str) -> str:

@@ -47,16 +47,16 @@ class Basis:
     @cached_property
     def parts(self) -> dict[tuple[str, int], Basis]:
         """The basis of each part of a plan that was measured in parts, by kind and place."""
-        plan, alone = self.plan, replace(self, mean_errors=None, trees=())
+        plan, direct_basis = self.plan, replace(self, mean_errors=None, trees=())
         place = {each: allocated_to(plan, each.columns) for each in self.allocations}
         rest = tuple(each for each in self.allocations if place[each] is None)
-        bases = {("boxes", k): replace(alone, tree=tree) for k, tree in enumerate(self.trees)}
+        bases = {("boxes", k): replace(direct_basis, tree=tree) for k, tree in enumerate(self.trees)}
         for k, part in enumerate(plan.parts.levels):
             measured = tuple(each for each in self.allocations if place[each] == k)
-            bases["levels", k] = replace(alone, plan=part, allocations=measured)
+            bases["levels", k] = replace(direct_basis, plan=part, allocations=measured)
         model = modelled(plan)
         amounts = tuple(each for each in rest if plan.has_amount(each.columns))
-        bases["direct", 0] = replace(alone, allocations=rest if model is None else amounts)
+        bases["direct", 0] = replace(direct_basis, allocations=rest if model is None else amounts)
         if model is not None:
             counts = tuple(each for each in rest if each not in amounts)
             bases["model", 0] = replace(self, plan=model, allocations=counts, trees=())

@@ -58,14 +58,14 @@ from dpengine.translation.catalogue import _, number
 __all__ = ["DRAWS", "MAX_CELLS", "cells_drawn", "check_size", "fits", "replicate", "replicate_amounts"]
 
 DRAWS = 50
-MAX_CELLS = 100_000  # of all tables, or of all measurements: about 250 MB of memory, 40 MB of text
+MAX_CELLS = 100_000  # limit for all tables, and for all measurements: about 250 MB of memory, 40 MB of text
 SPREAD = 1.75  # standard deviation of a model's errors in cells of one size, over their mean as the audit gives it
 TREND = 0.3  # the part of a model's error variance that is a trend along the columns
 SLOPE = 0.5  # the part of a trend that is a straight line; the rest differs from value to value
 MAX_SOLVED = 2000  # cells of all columns of a table, up to which its errors add up to those of the columns exactly
-UNIQUE = 1e-10  # of the largest variance, added to the diagonal: it makes the solution unique
+UNIQUE = 1e-10  # fraction of the largest variance, added to the diagonal: it makes the solution unique
 SWEEPS = 8  # over the columns of larger ones, until their errors nearly add up
-DIVISION = 1.0  # of a box among its cells: the sum of the parameters of a Dirichlet distribution
+DIVISION = 1.0  # sum of the Dirichlet parameters by which a box is divided among its cells
 DECIMALS, FILE_DECIMALS = 2, 6
 
 _DRAW = ""  # the name of the axis of draws: no column of a plan has it
@@ -97,38 +97,38 @@ def replicate(basis: Basis, tables: Sequence[Columns]) -> Iterator[tuple[Columns
     than `MAX_CELLS` cells.
     """
     check_size(_cells(basis, tables))
-    drawn_by: dict[int, Callable[[Columns], Floats]] = {}
+    replicates_by_part: dict[int, Callable[[Columns], Floats]] = {}
     for table in tables:
         part = basis.part_of(table)
-        if id(part) not in drawn_by:
-            drawn_by[id(part)] = _draws(part)
-        yield table, drawn_by[id(part)](table).round(DECIMALS) + 0.0
+        if id(part) not in replicates_by_part:
+            replicates_by_part[id(part)] = _replicates_of(part)
+        yield table, replicates_by_part[id(part)](table).round(DECIMALS) + 0.0
 
 
-def _draws(basis: Basis) -> Callable[[Columns], Floats]:
+def _replicates_of(basis: Basis) -> Callable[[Columns], Floats]:
     """Return the estimate and the replicates of a table, as a function of it."""
     if basis.tree is not None:
-        boxes, resolution = _of_boxes(basis.tree, basis.release_id), basis.plan.resolution
+        boxes, resolution = _replicate_boxes(basis.tree, basis.release_id), basis.plan.resolution
         columns = basis.tree.boxes.columns
 
-        def of_boxes(table: Columns) -> Floats:
+        def replicates_of_boxes(table: Columns) -> Floats:
             finer = resolution.finer_columns(table, columns)
             assert finer is not None, "a table that the boxes tell"
             return resolution.coarsen(boxes.project((_DRAW, *finer)).values, (_DRAW, *finer), (_DRAW, *table))
 
-        return of_boxes
-    finest, resolution = replace(basis, plan=basis.plan.finest), basis.plan.resolution
-    of_finest = (_of_noise if basis.mean_errors is None else _of_model)(finest)
+        return replicates_of_boxes
+    finest_basis, resolution = replace(basis, plan=basis.plan.finest), basis.plan.resolution
+    finest_errors = (_errors_of_estimates if basis.mean_errors is None else _errors_of_model)(finest_basis)
 
     def errors(table: Columns) -> Floats:
-        finer = resolution.finest(table) if finest.plan is not basis.plan else table
-        return resolution.coarsen(of_finest(finer), (_DRAW, *finer), (_DRAW, *table))
+        finer = resolution.finest(table) if finest_basis.plan is not basis.plan else table
+        return resolution.coarsen(finest_errors(finer), (_DRAW, *finer), (_DRAW, *table))
 
-    def of_noise(table: Columns) -> Floats:
+    def replicates(table: Columns) -> Floats:
         estimate = _published(basis, table)
         return np.concatenate([estimate[None], estimate + errors(table)])
 
-    return of_noise
+    return replicates
 
 
 def replicate_amounts(basis: Basis) -> Callable[[Columns], dict[str, Floats]]:
@@ -140,28 +140,28 @@ def replicate_amounts(basis: Basis) -> Callable[[Columns], dict[str, Floats]]:
     plan = basis.plan
     soft = replace(basis, allocations=tuple(each for each in basis.allocations if plan.has_amount(each.columns)))
     soft = basis.parts["direct", 0] if plan.in_parts else soft
-    together = basis.mean_errors is None and not plan.resolution.levels and not plan.in_parts
-    errors = _of_squares(basis if together else soft) if soft.allocations else None
+    estimated_together = basis.mean_errors is None and not plan.resolution.levels and not plan.in_parts
+    errors = _errors_of_marginals(basis if estimated_together else soft) if soft.allocations else None
 
-    def drawn(table: Columns) -> dict[str, Floats]:
+    def amounts_of(table: Columns) -> dict[str, Floats]:
         columns: dict[str, Floats] = {}
         numbers = basis.numbers(table) if _with_sums(plan, table) else {}
         for name in _with_sums(plan, table):
             assert errors is not None, "an amount that is published was measured"
-            amount, off = plan.amount(name), errors((*table, name))
-            known = np.asarray(numbers.get(f"known_{name}", numbers["count"]), dtype=np.float64)
-            sums = numbers[f"sum_{name}"] if name in plan.sums(table) else numbers[f"mean_{name}"] * known
+            amount, cell_errors = plan.amount(name), errors((*table, name))
+            people = np.asarray(numbers.get(f"known_{name}", numbers["count"]), dtype=np.float64)
+            sums = numbers[f"sum_{name}"] if name in plan.sums(table) else numbers[f"mean_{name}"] * people
             knots = len(amount.all_knots)
             for kind, published, noise in (
-                ("known", known, off[..., :knots].sum(axis=-1)),
-                ("sum", np.asarray(sums), off[..., :knots] @ np.array(amount.knot_values)),
+                ("known", people, cell_errors[..., :knots].sum(axis=-1)),
+                ("sum", np.asarray(sums), cell_errors[..., :knots] @ np.array(amount.knot_values)),
             ):
                 start = published.reshape(plan.shape(table))
                 values = np.concatenate([start[None], start + noise])
                 columns[f"{kind}_{name}"] = values.round(max(DECIMALS, amount.grid_decimals)) + 0.0
         return columns
 
-    return drawn
+    return amounts_of
 
 
 def _with_sums(plan: Plan, table: Columns) -> list[str]:
@@ -188,23 +188,23 @@ def _published(basis: Basis, table: Columns) -> Floats:
     return rounded
 
 
-def _uniforms(release_id: str, what: object, shape: Sequence[int]) -> Floats:
+def _uniforms(release_id: str, stream: object, shape: Sequence[int]) -> Floats:
     """Return numbers between 0 and 1, one axis for the draws, then `shape`: a fixed function of the arguments."""
-    start = int.from_bytes(hashlib.sha256(f"replicates {release_id} {what}".encode()).digest()[:8], "big")
+    start = int.from_bytes(hashlib.sha256(f"replicates {release_id} {stream}".encode()).digest()[:8], "big")
     return uniforms(DRAWS * math.prod(shape), start).reshape(DRAWS, *shape)
 
 
-def _noise(release_id: str, what: object, scale: float, shape: Sequence[int]) -> Floats:
+def _noise(release_id: str, stream: object, scale: float, shape: Sequence[int]) -> Floats:
     """Return discrete Laplace noise, as the difference of two geometric numbers by inversion."""
     first, second = (
-        np.floor(-scale * np.log(_uniforms(release_id, (what, side), shape))) for side in ("first", "second")
+        np.floor(-scale * np.log(_uniforms(release_id, (stream, side), shape))) for side in ("first", "second")
     )
     difference: Floats = first - second
     return difference
 
 
-def _normal(release_id: str, what: object, shape: Sequence[int]) -> Floats:
-    numbers: Floats = ndtri(_uniforms(release_id, what, shape))
+def _normal(release_id: str, stream: object, shape: Sequence[int]) -> Floats:
+    numbers: Floats = ndtri(_uniforms(release_id, stream, shape))
     return numbers
 
 
@@ -218,14 +218,14 @@ def _with_draws(squares: LeastSquares) -> LeastSquares:
     return LeastSquares(sizes, measured, squares.variances)
 
 
-def _of_noise(basis: Basis) -> Callable[[Columns], Floats]:
+def _errors_of_estimates(basis: Basis) -> Callable[[Columns], Floats]:
     """Return the errors of least squares, as a function of the table."""
     if basis.plan.resolution.levels and measures_levels(basis.plan, basis.allocations):
-        return _of_levels(replace(basis, allocations=of_counts(basis.plan, basis.allocations)))
-    return _of_squares(basis)
+        return _errors_of_levels(replace(basis, allocations=of_counts(basis.plan, basis.allocations)))
+    return _errors_of_marginals(basis)
 
 
-def _of_squares(basis: Basis) -> Callable[[Columns], Floats]:
+def _errors_of_marginals(basis: Basis) -> Callable[[Columns], Floats]:
     """Return the errors of least squares over all measured marginals, each at its own level."""
     squares = _with_draws(least_squares(basis.plan, basis.allocations))
     noise = [
@@ -236,14 +236,14 @@ def _of_squares(basis: Basis) -> Callable[[Columns], Floats]:
     return lambda table: estimate((_DRAW, *table))
 
 
-def _of_levels(basis: Basis) -> Callable[[Columns], Floats]:
+def _errors_of_levels(basis: Basis) -> Callable[[Columns], Floats]:
     """Return the errors of least squares over the levels of a column."""
     noise = [
         _noise(basis.release_id, k, float(each.scale), basis.plan.shape(each.columns)).astype(np.int64)
         for k, each in enumerate(basis.allocations)
     ]
     measured = [
-        tuple(Measurement(each, of[draw]) for each, of in zip(basis.allocations, noise, strict=True))
+        tuple(Measurement(each, draws_of[draw]) for each, draws_of in zip(basis.allocations, noise, strict=True))
         for draw in range(DRAWS)
     ]
     draws = [LevelEstimates(basis.plan, each) for each in measured]
@@ -254,10 +254,10 @@ def _in_rows(units: Floats, grain: int) -> Ints | Floats:
     return units.astype(np.int64) if grain == 1 else units / grain
 
 
-def _of_model(basis: Basis) -> Callable[[Columns], Floats]:
+def _errors_of_model(basis: Basis) -> Callable[[Columns], Floats]:
     """Return the errors of a model, as a function of the table."""
     plan = basis.plan
-    singles, total = _of_columns(basis)
+    singles, total = _errors_of_columns(basis)
     largest: dict[Columns, Floats] = {}
 
     def errors(table: Columns) -> Floats:
@@ -267,30 +267,30 @@ def _of_model(basis: Basis) -> Callable[[Columns], Floats]:
             return singles[table[0]]
         largest_with = next(each for each in maximal(plan.marginals) if set(table) <= set(each))
         if largest_with not in largest:
-            largest[largest_with] = _of_cells(basis, largest_with, [singles[name] for name in largest_with])
+            largest[largest_with] = _errors_of_cells(basis, largest_with, [singles[name] for name in largest_with])
         return Marginal((_DRAW, *largest_with), largest[largest_with]).project((_DRAW, *table)).values
 
     return errors
 
 
-def _of_columns(basis: Basis) -> tuple[dict[str, Floats], Floats]:
+def _errors_of_columns(basis: Basis) -> tuple[dict[str, Floats], Floats]:
     """Return the errors of single columns and of the total, to which they add up.
 
     As in the model, the total follows from the measured totals and columns, and a column also from pairs.
     """
     counts = [each for each in basis.allocations if not basis.plan.has_amount(each.columns)]
-    columns = replace(basis, allocations=tuple(each for each in counts if len(each.columns) < 3))
-    few = replace(basis, allocations=tuple(each for each in counts if len(each.columns) < 2))
-    total = _of_noise(few)(())
-    of_column = _of_noise(columns)
+    up_to_pairs = replace(basis, allocations=tuple(each for each in counts if len(each.columns) < 3))
+    without_pairs = replace(basis, allocations=tuple(each for each in counts if len(each.columns) < 2))
+    total = _errors_of_estimates(without_pairs)(())
+    errors_of_column = _errors_of_estimates(up_to_pairs)
     singles = {}
     for name in basis.plan.counted:
-        errors = of_column((name,))
+        errors = errors_of_column((name,))
         singles[name] = errors + (total - errors.sum(axis=1))[:, None] / errors.shape[1]
     return singles, total
 
 
-def _of_cells(basis: Basis, table: Columns, singles: Sequence[Floats]) -> Floats:
+def _errors_of_cells(basis: Basis, table: Columns, singles: Sequence[Floats]) -> Floats:
     """Return errors of the cells of a table of two columns or more that add up to those of its single columns.
 
     They are normal errors of the audited size, given their sums: what is missing from a sum is spread over its cells by
@@ -305,7 +305,7 @@ def _of_cells(basis: Basis, table: Columns, singles: Sequence[Floats]) -> Floats
     errors += math.sqrt(TREND) * trend
     errors *= np.sqrt(variance)
     if sum(variance.shape) <= MAX_SOLVED:
-        return _with_sums_of(errors, variance, singles)
+        return _conditioned_on_sums(errors, variance, singles)
     for _sweep in range(SWEEPS):
         for axis, wanted in enumerate(singles):
             others = tuple(k for k in range(variance.ndim) if k != axis)
@@ -315,15 +315,15 @@ def _of_cells(basis: Basis, table: Columns, singles: Sequence[Floats]) -> Floats
     return errors
 
 
-def _with_sums_of(errors: Floats, variance: Floats, singles: Sequence[Floats]) -> Floats:
+def _conditioned_on_sums(errors: Floats, variance: Floats, singles: Sequence[Floats]) -> Floats:
     """Return independent normal errors given their sums over single columns: `errors` less their regression on these.
 
     The covariance of two sums is the variance of the cells that both hold. Sums of all columns have one total, so one
     column less would tell as much: a small part of the largest variance on the diagonal makes the solution unique.
     """
     axes = range(variance.ndim)
-    rest = {pair: tuple(k for k in axes if k not in pair) for pair in combinations_with_replacement(axes, 2)}
-    sums = {(a, b): variance.sum(axis=others) for (a, b), others in rest.items()}
+    other_axes = {pair: tuple(k for k in axes if k not in pair) for pair in combinations_with_replacement(axes, 2)}
+    sums = {(a, b): variance.sum(axis=summed) for (a, b), summed in other_axes.items()}
     blocks = [[np.diag(sums[a, a]) if a == b else sums[a, b] if a < b else sums[b, a].T for b in axes] for a in axes]
     covariance = np.block(blocks)
     covariance += (UNIQUE * covariance.max() + 1e-12) * np.eye(len(covariance))  # it may be 0 everywhere
@@ -334,12 +334,12 @@ def _with_sums_of(errors: Floats, variance: Floats, singles: Sequence[Floats]) -
     return errors
 
 
-def _trend(basis: Basis, what: object, size: int) -> Floats:
+def _trend(basis: Basis, stream: object, size: int) -> Floats:
     """Return for each draw a trend along a column: a straight line, plus an independent deviation for each value."""
     line = np.linspace(-math.sqrt(3), math.sqrt(3), size) if size > 1 else np.zeros(1)
-    up = np.sign(_uniforms(basis.release_id, (what, "direction"), (1,)) - 0.5)
-    steps = _normal(basis.release_id, (what, "steps"), (size,))
-    trend: Floats = math.sqrt(SLOPE) * up * line + math.sqrt(1 - SLOPE) * steps
+    direction = np.sign(_uniforms(basis.release_id, (stream, "direction"), (1,)) - 0.5)
+    steps = _normal(basis.release_id, (stream, "steps"), (size,))
+    trend: Floats = math.sqrt(SLOPE) * direction * line + math.sqrt(1 - SLOPE) * steps
     return trend
 
 
@@ -347,7 +347,7 @@ def _along(axis: int, shape: Sequence[int]) -> list[int]:
     return [size if k == axis else 1 for k, size in enumerate(shape)]
 
 
-def _of_boxes(tree: BoxTree, release_id: str) -> Marginal[np.float64]:
+def _replicate_boxes(tree: BoxTree, release_id: str) -> Marginal[np.float64]:
     """Return estimate and replicates of the table whose boxes were measured, with its columns after the draws.
 
     The estimate may be negative, so that sums of many boxes are unbiased.
@@ -358,16 +358,16 @@ def _of_boxes(tree: BoxTree, release_id: str) -> Marginal[np.float64]:
         places = np.flatnonzero(boxes.parts == part)
         noise[:, places] = _noise(release_id, int(part), float(boxes.scale(int(part))), (places.size,))
     leaf = _leaf_of_cells(tree)
-    drawn = [tree.spread(tree.unbiased)]
+    draws = [tree.spread(tree.unbiased)]
     size = cells[leaf]
     gamma = gammaincinv(DIVISION / size, _uniforms(release_id, "division", leaf.shape))
     for k in range(DRAWS):
-        off = BoxTree(replace(boxes, values=noise[k].astype(np.int64))).unbiased[leaf]
-        of_leaf = np.bincount(leaf, gamma[k], minlength=cells.size)[leaf]
-        part_of_box = np.where((size > 1) & (of_leaf > 0), gamma[k] / np.maximum(of_leaf, 1e-300), 1 / size)
+        errors = BoxTree(replace(boxes, values=noise[k].astype(np.int64))).unbiased[leaf]
+        gamma_of_leaf = np.bincount(leaf, gamma[k], minlength=cells.size)[leaf]
+        part_of_box = np.where((size > 1) & (gamma_of_leaf > 0), gamma[k] / np.maximum(gamma_of_leaf, 1e-300), 1 / size)
         in_box = np.maximum(tree.expected, 0)[leaf]
-        drawn.append(drawn[0] + (in_box * (part_of_box - 1 / size) + off / size).reshape(boxes.shape))
-    return Marginal((_DRAW, *boxes.columns), np.stack(drawn))
+        draws.append(draws[0] + (in_box * (part_of_box - 1 / size) + errors / size).reshape(boxes.shape))
+    return Marginal((_DRAW, *boxes.columns), np.stack(draws))
 
 
 def _leaf_of_cells(tree: BoxTree) -> Ints:

@@ -100,7 +100,7 @@ def basis_from(release: Published) -> Basis:
         for entry in checked.measurements
         if entry.purpose is None and entry.merged_to is None
     )
-    errors = None if model is None or max(map(len, model.marginals)) < 2 else _errors_of_model(checked)
+    errors = None if model is None or max(map(len, model.marginals)) < 2 else _mean_errors_of_model(checked)
 
     def estimate(table: Columns) -> Floats:
         columns = plan.by_columns[frozenset(table)]
@@ -133,7 +133,7 @@ def _basis(source: Result | Source) -> Basis:
     return basis_from(published(bundle))
 
 
-def _errors_of_model(checked: Manifest) -> Callable[[Floats], Floats]:
+def _mean_errors_of_model(checked: Manifest) -> Callable[[Floats], Floats]:
     """Return the mean absolute error of a model's cells by their expected counts, as a manifest states it."""
     error = checked.model_error
     if error is None:

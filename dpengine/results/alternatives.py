@@ -106,50 +106,50 @@ class MockCells:
 
 
 def mostly_noise_shares(
-    plan: Plan, tables: Sequence[Columns], known: dict[Columns, MockCells] | None = None
+    plan: Plan, tables: Sequence[Columns], cache: dict[Columns, MockCells] | None = None
 ) -> dict[Columns, float]:
     """Return for each of `tables` the share of the mock table's cells that would be mostly noise; not for adaptive.
 
-    *(other)* and *(missing)* are left aside (`MockCells`). `known` caches the cells of the plan at another ε; new ones
-    are added.
+    *(other)* and *(missing)* are left aside (`MockCells`). `cache` keeps the cells of the plan at any ε; new ones are
+    added.
     """
-    known = {} if known is None else known
+    cache = {} if cache is None else cache
     error = errors_of(_measured_directly(plan))
     for table in tables:
-        if table not in known:
-            known[table] = MockCells.of(plan, table)
-    return {table: float(known[table].mostly_noise(error(table).half_width())) for table in tables}
+        if table not in cache:
+            cache[table] = MockCells.of(plan, table)
+    return {table: float(cache[table].mostly_noise(error(table).half_width())) for table in tables}
 
 
-def rows_beyond_noise(plan: Plan, tables: Sequence[Columns], known: dict[Columns, Ints] | None = None) -> int | None:
-    """Return from how many rows on at most half of the cells of `tables` are mostly noise, to one digit; not adaptive.
+def rows_beyond_noise(plan: Plan, tables: Sequence[Columns], cache: dict[Columns, Ints] | None = None) -> int | None:
+    """Return the least number of rows, to one digit, at which at most half of the cells are mostly noise; not adaptive.
 
     The rows are spread over the cells as in the mock table, *(other)* and *(missing)* left aside. Returns None if noise
-    hardly matters at any size. `known` caches how they are spread, which is the same at every ε; new tables are added.
+    hardly matters at any size. `cache` keeps how they are spread, which is the same at every ε; new tables are added.
 
     >>> smokes = {"name": "smokes", "kind": "yesno", "other": False, "missing": False}
     >>> plan = Plan(dataset="demo", epsilon="0.1", columns=[smokes], tables=[["smokes"]])
     >>> rows_beyond_noise(plan, plan.marginals)
     60
     """
-    known = {} if known is None else known
+    cache = {} if cache is None else cache
     error = errors_of(_measured_directly(plan))
     cells = np.zeros(12 * PER_DECADE + 1)  # by the number of rows from which on they exceed their noise
     for table in tables:
-        if table not in known:
-            known[table] = _cells_by_rows_for_one(plan, table)
+        if table not in cache:
+            cache[table] = _cells_by_rows_for_one(plan, table)
         width = error(table).half_width()
         shift = round(PER_DECADE * math.log10(width)) if width >= EXACT else -len(cells)
-        np.add.at(cells, np.clip(np.arange(len(known[table])) + shift, 0, len(cells) - 1), known[table])
+        np.add.at(cells, np.clip(np.arange(len(cache[table])) + shift, 0, len(cells) - 1), cache[table])
     place = int(np.searchsorted(np.cumsum(cells), cells.sum() / 2))
     return int(float(f"{10 ** (place / PER_DECADE):.1g}")) if 0 < place < len(cells) - 1 else None
 
 
 def _cells_by_rows_for_one(plan: Plan, table: Columns) -> Ints:
     """Count cells of the mock `table` by the logarithm of the number of rows of which they have one."""
-    about = plan.tally_with(table).plan.rows_about or ASSUMED_ROWS
+    rough_size = plan.tally_with(table).plan.rows_about or ASSUMED_ROWS
     rows = mock_rows(plan, table)[listed_cells(plan, table)]
-    decades = np.log10(about / np.maximum(rows.ravel(), 1e-12))
+    decades = np.log10(rough_size / np.maximum(rows.ravel(), 1e-12))
     return np.bincount(np.maximum(0, np.rint(PER_DECADE * decades)).astype(np.int64))
 
 
@@ -224,11 +224,11 @@ def epsilon_by_trials(
     this ends.
     """
 
-    def enough(epsilon: Fraction) -> bool:
+    def is_enough(epsilon: Fraction) -> bool:
         frame = predict_by_trials(plan.at(epsilon), SEARCH_TRIALS, before_each)
         return bool((frame.loc[frame["table"] != "total", "half_width_95"] <= half_width).all())
 
-    first = bisect.bisect_left(epsilons, True, key=enough)
+    first = bisect.bisect_left(epsilons, True, key=is_enough)
     return epsilons[first] if first < len(epsilons) else None
 
 

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
 
-from dpengine.accounting.entry import Kind
-from dpengine.errors import LedgerError, PlanError
+from dpengine.accounting.entry import Kind, reopening
+from dpengine.errors import PlanError
 from dpengine.estimate.error_distribution import sum_error
 from dpengine.exact import exact_text
 from dpengine.mechanisms.scalar_queries import ratio_half_width, ratio_interval, selection_error
@@ -178,10 +177,7 @@ def _estimate(question: Question, drawn: Sequence[int]) -> tuple[Decimal, Decima
 
 def reopen(payload: bytes) -> Answer:
     """Read what `Answer.to_bytes` wrote. Raises `LedgerError` if the payload is not an answer."""
-    try:
-        fields: dict[str, Any] = json.loads(payload)
-        if fields.pop("kind") != Kind.ANSWER:
-            raise ValueError("another kind of entry")
+    with reopening(payload, Kind.ANSWER, "this entry of the ledger is not the answer to a question") as fields:
         question = Question(**fields.pop("question"))
         numbers = {name: None if fields[name] is None else Decimal(fields[name]) for name in ("low", "high")}
         value = fields["value"]
@@ -190,8 +186,6 @@ def reopen(payload: bytes) -> Answer:
         if len(fields["drawn"]) != question.groups * question.numbers or (value is None) != bool(question.by):
             raise ValueError("the answer to another question")
         return Answer(**fields | numbers | {"question": question, "value": value, "drawn": tuple(fields["drawn"])})
-    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, PlanError) as error:
-        raise LedgerError("this entry of the ledger is not the answer to a question") from error
 
 
 def _reach(question: Question) -> int | None:

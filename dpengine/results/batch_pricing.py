@@ -25,10 +25,10 @@ __all__ = ["Batch", "price_batch"]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Questions that cost `apart` separately; a release of `plan` answers each at least as accurately, at its ε."""
+    """Questions that cost `separate_cost` in all; a release of `plan` answers each at least as accurately, at its ε."""
 
     questions: tuple[Question, ...]
-    apart: Fraction
+    separate_cost: Fraction
     plan: Plan
 
 
@@ -39,29 +39,29 @@ def price_batch(questions: Sequence[Question]) -> Batch | None:
     are needed. Errors are compared by their half-widths (95 %), from the distribution of the noise alone: a sum of m
     cells has the error of a sum of m draws. The price is the least, to 1 %, in thousandths.
     """
-    alike, columns = _alike(questions)
-    if len(alike) < 2:
+    counts, columns = _comparable_counts(questions)
+    if len(counts) < 2:
         return None
-    tables = {frozenset(_table(question.where)): _table(question.where) for question in alike}
+    tables = {frozenset(_table(question.where)): _table(question.where) for question in counts}
     used = {name for table in tables.values() for name in table}
     try:
         plan = Plan(
-            dataset=alike[0].dataset,
+            dataset=counts[0].dataset,
             epsilon="1",
-            unit=alike[0].unit,
+            unit=counts[0].unit,
             columns=[column for name, column in columns.items() if name in used],
             tables=list(tables.values()),
             strategy="direct",
         )
     except PlanError:
         return None  # a table of too many cells
-    price = _least_epsilon(plan, alike)
+    price = _least_epsilon(plan, counts)
     if price is None:
         return None
-    return Batch(tuple(alike), sum((each.epsilon for each in alike), Fraction(0)), plan.at(price))
+    return Batch(tuple(counts), sum((each.epsilon for each in counts), Fraction(0)), plan.at(price))
 
 
-def _alike(questions: Sequence[Question]) -> tuple[list[Question], dict[str, Column]]:
+def _comparable_counts(questions: Sequence[Question]) -> tuple[list[Question], dict[str, Column]]:
     """Return the counts of the same unit under conditions on the same columns, and all columns of conditions by name.
 
     What is the same is decided by the first question, and by the first condition on each column.
@@ -71,32 +71,32 @@ def _alike(questions: Sequence[Question]) -> tuple[list[Question], dict[str, Col
     for question in counts:
         for condition in question.where:
             columns.setdefault(condition.column.name, condition.column)
-    alike = [
+    counts = [
         each
         for each in counts
         if each.unit == counts[0].unit
         and all(condition.column == columns[condition.column.name] for condition in each.where)
         and len({condition.column.name for condition in each.where}) == len(each.where)
     ]
-    return alike, columns
+    return counts, columns
 
 
 def _least_epsilon(plan: Plan, questions: Sequence[Question]) -> Fraction | None:
     """Return the least ε at which `plan` answers each question as accurately, to 1 %; None if none is enough."""
-    wanted = [sum_error(1, question.scale).half_width() for question in questions]
+    half_widths = [sum_error(1, question.scale).half_width() for question in questions]
 
-    def enough(epsilon: Fraction) -> bool:
-        at = plan.at(epsilon)
-        allocations = decide(at).allocations
-        pairs = zip(questions, wanted, strict=True)
-        return all(_half_width(at, allocations, each.where) <= most for each, most in pairs)
+    def is_enough(epsilon: Fraction) -> bool:
+        plan_at = plan.at(epsilon)
+        allocations = decide(plan_at).allocations
+        pairs = zip(questions, half_widths, strict=True)
+        return all(_half_width(plan_at, allocations, each.where) <= half_width for each, half_width in pairs)
 
     low, high = MIN_EPSILON, MAX_EPSILON
-    if not enough(high):
+    if not is_enough(high):
         return None
     while high > low * Fraction(101, 100):
         middle = Fraction(math.isqrt(int(low * high * 10**12)), 10**6)
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
     return min(MAX_EPSILON, Fraction(math.ceil(high * 1000), 1000))
 
 

@@ -23,7 +23,7 @@ ROUNDING = 1e-9  # part of the largest outcome: an effect below it is an error o
 
 
 def numeric(plan: Plan) -> list[str]:
-    """Return the used columns whose mean means something: numbers, and yes or no."""
+    """Return the used columns that have a mean: numbers, and yes or no."""
     return [name for name in plan.counted if isinstance(plan.column(name), Number | YesNo)]
 
 
@@ -86,10 +86,10 @@ def group_means(plan: Plan, columns: Columns, counts: Ints) -> tuple[Ints, Float
     array([20., nan])
     """
     score = scores(plan.column(columns[1]))
-    known = ~np.isnan(score)
-    rows = counts[:, known].sum(axis=1)
+    has_score = ~np.isnan(score)
+    rows = counts[:, has_score].sum(axis=1)
     means = np.full(rows.size, np.nan)
-    np.divide(counts[:, known] @ score[known], rows, out=means, where=rows > 0)
+    np.divide(counts[:, has_score] @ score[has_score], rows, out=means, where=rows > 0)
     return rows, means
 
 

@@ -76,7 +76,7 @@ def mock_deviation(amount: Amount) -> float:
 
 
 def listed_cells(plan: Plan, table: Columns) -> tuple[slice, ...]:
-    """Return where the cells of listed values and bins are: all but *(other)* and *(missing)*, often meant to be empty.
+    """Return the index of all cells except *(other)* and *(missing)*, which are often meant to be empty.
 
     >>> plan = Plan(dataset="demo", epsilon="1", tables=[["smokes"]], columns=[{"name": "smokes", "kind": "yesno"}])
     >>> mock_counts(plan, ("smokes",))[listed_cells(plan, ("smokes",))]

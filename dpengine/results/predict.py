@@ -31,7 +31,7 @@ from dpengine.measure.strategy import check_given, decide
 from dpengine.measure.strategy_base import Strategy
 from dpengine.results.mock_table import mock_counts, mock_rows
 from dpengine.results.published_columns import quantile_kind
-from dpengine.spec.counted_wording import counted_how, counted_noun
+from dpengine.spec.counted_wording import counted_noun, counting_in_words
 from dpengine.spec.plan import MAX_EPSILON, MIN_EPSILON, Plan
 from dpengine.spec.wording import name_of
 from dpengine.translation.catalogue import _, number
@@ -46,9 +46,9 @@ __all__ = [
 
 COLUMNS = ("table", "cells", "mean_abs_error", "half_width_95", "total_half_width_95")
 MIN_TRIALS, MAX_TRIALS = 4, 16  # of a plan whose errors are simulated
-MAX_SIMULATED_CELLS = 800_000  # of all trials together, unless there are only `MIN_TRIALS`: more take seconds
-FEW_EPSILONS = 8  # for which errors are kept while one is sought: most tables are looked at for two of them
-MAX_SIMULATED_TABLES = 1_600  # of all trials together: with 200 tables, each takes most of a second
+MAX_SIMULATED_CELLS = 800_000  # limit for all trials together, unless these are `MIN_TRIALS`: more take seconds
+FEW_EPSILONS = 8  # values of ε whose errors are cached during the search: most tables are looked at for two of them
+MAX_SIMULATED_TABLES = 1_600  # limit for all trials together: with 200 tables, each takes most of a second
 
 
 def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFrame:
@@ -108,7 +108,7 @@ def predict_by_trials(
     rows = [(name_of(table), plan.cells(table), *error) for table, error in errors.items()]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     if plan.tallied:
-        frame.insert(1, "counts", [counted_how(plan, table) or counted_noun(plan) for table in errors])
+        frame.insert(1, "counts", [counting_in_words(plan, table) or counted_noun(plan) for table in errors])
     measures = [measure_half_widths(strategy, table) for table in errors]
     for name in dict.fromkeys(name for each in measures for name in each):
         frame[f"{name}_half_width_95"] = [each.get(name, math.nan) for each in measures]
@@ -163,7 +163,7 @@ def errors_of(strategy: Strategy) -> Callable[[Columns], ErrorDistribution]:
 
 
 def _exact_errors(strategy: Strategy) -> dict[Columns, tuple[float, float, float]]:
-    """Return the last three of `COLUMNS` for each table, in closed form."""
+    """Return the predicted errors of each table, the last three of `COLUMNS`, in closed form."""
     error = errors_of(strategy)
     total = error(()).half_width()
     distributions = {table: error(table) for table in strategy.plan.published}
@@ -173,7 +173,7 @@ def _exact_errors(strategy: Strategy) -> dict[Columns, tuple[float, float, float
 def _simulated_errors(
     strategy: Strategy, trials: int | None, before_each: Callable[[], None]
 ) -> dict[Columns, tuple[float, float, float]]:
-    """Estimate the last three of `COLUMNS` for each table from some releases of the mock table.
+    """Simulate the predicted errors of each table, the last three of `COLUMNS`, by releases of the mock table.
 
     The half-width of a table is the one that a release would state. That of a model's table has errors as they are in
     public tables: columns of the mock table hardly depend on each other.
@@ -279,12 +279,12 @@ def _check_closed_form(strategy: Strategy) -> None:
 
 
 def half_width_curves(
-    plan: Plan, tables: Sequence[Columns], epsilons: Sequence[float], known: Mapping[str, Sequence[float]] | None
+    plan: Plan, tables: Sequence[Columns], epsilons: Sequence[float], earlier: Mapping[str, Sequence[float]] | None
 ) -> dict[str, list[float]]:
     """Predict 95 % half-widths of a cell of each of `tables`, and of the total, over ε.
 
     Returns lists of equal length: `ε`, increasing, with the plan's own among `epsilons`, and one for each table, by
-    name. `known` is the result for the plan at another ε, which is reused.
+    name. `earlier` is the result for the plan at another ε, which is reused.
     """
     strategy = decide(plan)
 
@@ -295,7 +295,7 @@ def half_width_curves(
         predicted = predict(plan.at(epsilon)).set_index("table")["half_width_95"]
         return [float(predicted[name_of(table)]) for table in (*tables, ())]
 
-    return _curves(plan, [name_of(table) for table in (*tables, ())], epsilons, known, widths)
+    return _curves(plan, [name_of(table) for table in (*tables, ())], epsilons, earlier, widths)
 
 
 def measure_curves(
@@ -303,33 +303,35 @@ def measure_curves(
     tables: Sequence[Columns],
     name: str,
     epsilons: Sequence[float],
-    known: Mapping[str, Sequence[float]] | None,
+    earlier: Mapping[str, Sequence[float]] | None,
 ) -> dict[str, list[float]]:
     """Predict half-widths, like `half_width_curves`, of a mean, sum or quantile in `tables` with its column, `name`."""
     strategy = decide(plan)
 
     def widths(epsilon: object) -> list[float]:
-        at = strategy.at(epsilon)
-        return [measure_half_widths(at, table)[name] for table in tables]
+        strategy_at = strategy.at(epsilon)
+        return [measure_half_widths(strategy_at, table)[name] for table in tables]
 
-    return _curves(plan, [name_of(table) for table in tables], epsilons, known, widths)
+    return _curves(plan, [name_of(table) for table in tables], epsilons, earlier, widths)
 
 
 def _curves(
     plan: Plan,
     names: Sequence[str],
     epsilons: Sequence[float],
-    known: Mapping[str, Sequence[float]] | None,
+    earlier: Mapping[str, Sequence[float]] | None,
     widths: Callable[[object], list[float]],
 ) -> dict[str, list[float]]:
-    here = float(plan.epsilon)
+    own = float(plan.epsilon)
     by_epsilon: dict[float, list[float]] = {}
-    if known is not None:
-        by_epsilon = dict(zip(known["ε"], map(list, zip(*(known[name] for name in names), strict=True)), strict=True))
-        by_epsilon.pop(here, None)
-    for epsilon in {*epsilons, here} - by_epsilon.keys():
+    if earlier is not None:
+        by_epsilon = dict(
+            zip(earlier["ε"], map(list, zip(*(earlier[name] for name in names), strict=True)), strict=True)
+        )
+        by_epsilon.pop(own, None)
+    for epsilon in {*epsilons, own} - by_epsilon.keys():
         # The plan's own ε stays exact: as a float it may be another number.
-        by_epsilon[epsilon] = widths(plan.epsilon if epsilon == here else str(epsilon))
-    shown = sorted({*epsilons, here})
-    columns = zip(*(by_epsilon[epsilon] for epsilon in shown), strict=True)
-    return {"ε": shown} | dict(zip(names, map(list, columns), strict=True))
+        by_epsilon[epsilon] = widths(plan.epsilon if epsilon == own else str(epsilon))
+    ordered = sorted({*epsilons, own})
+    columns = zip(*(by_epsilon[epsilon] for epsilon in ordered), strict=True)
+    return {"ε": ordered} | dict(zip(names, map(list, columns), strict=True))

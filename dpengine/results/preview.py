@@ -51,7 +51,7 @@ def preview_table(plan: Plan, table: Columns) -> Result:
         return conclude(plan, _measured(strategy))
     estimates: Estimates
     if strategy.closed_form:
-        measured = Measurements(_seen_from(plan, strategy.allocations, table))
+        measured = Measurements(_draw_for(plan, strategy.allocations, table))
         estimates = UnbiasedEstimates(plan, measured.marginals, strategy.allocations)
     else:
         measured = _measured(strategy)
@@ -59,21 +59,21 @@ def preview_table(plan: Plan, table: Columns) -> Result:
         estimates = derive_estimates(plan, measured)
     fitted = estimates.fitted
     assert not isinstance(fitted, Following), "a plan in parts was previewed as a whole"
-    return _Glimpse(plan, measured, ConsistentTables(()), "", "", {}, derived=estimates, fitted=fitted)
+    return _TablePreview(plan, measured, ConsistentTables(()), "", "", {}, derived=estimates, fitted=fitted)
 
 
 def _measured(strategy: Strategy) -> Measurements:
     tallies = strategy.plan.tallies
 
     def counted(marginals: Sequence[Columns]) -> list[Ints]:
-        of = strategy.tallies or [0] * len(marginals)
-        return [mock_counts(tallies[k].plan, table) for k, table in zip(of, marginals, strict=True)]
+        tally_of = strategy.tallies or [0] * len(marginals)
+        return [mock_counts(tallies[k].plan, table) for k, table in zip(tally_of, marginals, strict=True)]
 
     return strategy.measure(counted)
 
 
-def _seen_from(plan: Plan, allocations: Sequence[Allocation], table: Columns) -> tuple[Measurement, ...]:
-    """Draw what measured marginals say about `table`: a measurement for each set of columns that they share with it.
+def _draw_for(plan: Plan, allocations: Sequence[Allocation], table: Columns) -> tuple[Measurement, ...]:
+    """Draw noisy sums equivalent to all measured marginals for `table`: one for each set of columns shared with it.
 
     A marginal contributes its sums over the columns that are not shared; their variance is that of a cell times the
     number of cells added up. Marginals that share the same columns are equivalent to one whose precision is the sum of
@@ -83,19 +83,19 @@ def _seen_from(plan: Plan, allocations: Sequence[Allocation], table: Columns) ->
     sharing: dict[Columns, list[Allocation]] = defaultdict(list)
     for each in allocations:
         sharing[tuple(name for name in table if name in each.columns)].append(each)
-    seen = []
-    for shared, those in sharing.items():
-        allocation = those[0]
-        if len(those) > 1 or len(allocation.columns) > len(shared):
-            sums = (variance(each.scale) * plan.cells(each.columns) / plan.cells(shared) for each in those)
+    drawn = []
+    for shared, marginals in sharing.items():
+        allocation = marginals[0]
+        if len(marginals) > 1 or len(allocation.columns) > len(shared):
+            sums = (variance(each.scale) * plan.cells(each.columns) / plan.cells(shared) for each in marginals)
             scale = nearby(scale_of(1 / math.fsum(1 / each for each in sums)))
             allocation = allocate(plan, shared, plan.unit.rows / scale)
-        seen.append(add_noise(mock_counts(plan, shared), replace(allocation, columns=shared)))
-    return tuple(seen)
+        drawn.append(add_noise(mock_counts(plan, shared), replace(allocation, columns=shared)))
+    return tuple(drawn)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class _Glimpse(Result):
+class _TablePreview(Result):
     """A preview without synthetic rows, which rounds the counts of a table on demand."""
 
     derived: Estimates

@@ -69,9 +69,10 @@ _CAUSES = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryE
 def _models(plan: Plan, measured: Measurements) -> list[WholeCounts]:
     """Return whole counts that agree within each tally of `plan`: a fixed function of its arguments."""
     estimates = derive_estimates(plan, measured)
-    each = estimates.each if isinstance(estimates, TalliedEstimates) else (estimates,)
+    by_tally = estimates.each if isinstance(estimates, TalliedEstimates) else (estimates,)
     return [
-        realise(one.fitted, list(tally.plan.finest.marginals)) for one, tally in zip(each, plan.tallies, strict=True)
+        realise(estimate.fitted, list(tally.plan.finest.marginals))
+        for estimate, tally in zip(by_tally, plan.tallies, strict=True)
     ]
 
 
@@ -82,8 +83,8 @@ def _amounts(plan: Plan, measured: Measurements, model: WholeCounts) -> tuple[Am
     soft = derive_estimates(plan, measured).soft
     # The fit follows from the measurements, like the identity of the release, and not from the requested tables.
     tables = {
-        name: [tuple(each for each in one.allocation.columns if not plan.has_amount((each,)))
-               for one in measured.marginals if name in one.allocation.columns]
+        name: [tuple(each for each in measured_table.allocation.columns if not plan.has_amount((each,)))
+               for measured_table in measured.marginals if name in measured_table.allocation.columns]
         for name in sorted(plan.amounts(()))
     }  # fmt: skip
 
@@ -133,16 +134,16 @@ class Result(SyntheticView, PublishedTables):
     created: str
     software: dict[str, str]
     amounts: tuple[AmountTable, ...] = ()
-    apart: tuple[WholeCounts, ...] = ()  # the tables of further tallies of the plan
+    further_models: tuple[WholeCounts, ...] = ()  # the tables of further tallies of the plan
     stated: Stated = field(default_factory=Stated)  # numbers that stay as they were first stated
     former_quantiles: bool = False  # whether quantiles are by the rule of earlier releases, and so stay as they were
 
     @classmethod
     def _made(cls, plan: Plan, measured: Measurements, provenance: Mapping[str, Any]) -> Self:
         """Make whole counts and amounts of the measurements: a fixed function of its arguments."""
-        model, *apart = _models(plan, measured)
+        model, *further_models = _models(plan, measured)
         amounts = _amounts(plan, measured, model)
-        return cls(plan, measured, model, amounts=amounts, apart=tuple(apart), **provenance)
+        return cls(plan, measured, model, amounts=amounts, further_models=tuple(further_models), **provenance)
 
     @property
     def key(self) -> str:
@@ -174,20 +175,20 @@ class Result(SyntheticView, PublishedTables):
         """Return the release restricted to the tables of one of the plan's tallies: all of it, if there is only one."""
         if not self.plan.tallied:
             return self
-        measured = tuple(one for one in self.measured.marginals if one.allocation.tally == tally)
-        model, provenance = (self.model, *self.apart)[tally], (self.release_id, self.created, self.software)
+        measured = tuple(each for each in self.measured.marginals if each.allocation.tally == tally)
+        model, provenance = (self.model, *self.further_models)[tally], (self.release_id, self.created, self.software)
         return Result(self.plan.tallies[tally].plan, Measurements(measured), model, *provenance, self.amounts)
 
     def numbers(self, table: Columns) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of numbers of a published table by name, one entry a cell in declared order."""
-        of = self._numbers_of(table)
+        counted = self._numbers_of(table)
         numbers: dict[str, npt.NDArray[Any]] = {
-            "count": self.counts(table), "estimate": of.estimate, "low": of.low, "high": of.high,
+            "count": self.counts(table), "estimate": counted.estimate, "low": counted.low, "high": counted.high,
         }  # fmt: skip
         published = measures(self.plan, table)
         for name in self.plan.amounts(table):
-            known = self.amount_table(table, name).known
-            numbers |= {f"known_{name}": known} if self.plan.amount(name).missing else {}
+            people = self.amount_table(table, name).known
+            numbers |= {f"known_{name}": people} if self.plan.amount(name).missing else {}
             numbers |= self._spans_by_name(table, (each for each in published if each.amount == name and not each.on))
         numbers |= self._spans_by_name(table, (each for each in published if each.on))
         return {name: np.ravel(values) for name, values in numbers.items()}
@@ -204,12 +205,12 @@ class Result(SyntheticView, PublishedTables):
     def estimate(self, table: Columns) -> Floats:
         """Return the expected count of each cell of `table`, one axis a column."""
         stated = self.stated.of(table)
-        with self._of_columns(table):
+        with self._naming_published(table):
             return self.estimates.estimate(table) if stated is None else stated.estimate
 
     def _numbers_of(self, table: Columns) -> TableNumbers:
         if (numbers := self._recent.get(table)) is None:
-            with self._of_columns(table):
+            with self._naming_published(table):
                 numbers = self.stated.of(table) or self.derive_numbers(table)
             if len(self._recent) >= MAX_RECENT:
                 self._recent.clear()
@@ -266,19 +267,19 @@ class Result(SyntheticView, PublishedTables):
     def half_width(self, table: Columns) -> float:
         """Return the 95 % half-width of a cell of `table`; if they differ, as `Estimates.half_width` does."""
         stated = self.stated.of(table)
-        with self._of_columns(table):
+        with self._naming_published(table):
             for name in table:
                 self.plan.column(name)  # all tables may have the same half-width, and so may one that there is not
             return self.estimates.half_width(table) if stated is None else stated.half_width
 
     def counts(self, table: Columns) -> Ints:
-        with self._of_columns(table):
-            model = (self.model, *self.apart)[self.plan.tally_of(table)]
+        with self._naming_published(table):
+            model = (self.model, *self.further_models)[self.plan.tally_of(table)]
             return model.table(table, self.plan.resolution)  # coarser levels are sums of the finest
 
     @contextmanager
-    def _of_columns(self, table: Columns) -> Iterator[None]:
-        """Name the tables that there are in a KeyError for one that does not follow from them."""
+    def _naming_published(self, table: Columns) -> Iterator[None]:
+        """Turn the error for a table that does not follow from the published ones into a KeyError that names these."""
         try:
             if isinstance(table, str):
                 raise KeyError(table)
@@ -296,7 +297,7 @@ class Result(SyntheticView, PublishedTables):
         """Return the release as the ledger stores it: complete, and readable without running code."""
         provenance = {"release_id": self.release_id, "created": self.created, "software": self.software}
         plan = _as_stored(self.plan)
-        kept = self.amounts, self.apart, self.stated, self.former_quantiles
+        kept = self.amounts, self.further_models, self.stated, self.former_quantiles
         return pack(Stored(plan, self.measured, self.model, provenance, *kept))
 
     @classmethod
@@ -307,7 +308,11 @@ class Result(SyntheticView, PublishedTables):
         try:
             if stored.model is None:
                 return cls._made(plan, stored.measured, stored.provenance)
-            kept: dict[str, Any] = {"amounts": stored.amounts, "apart": stored.apart, "stated": stored.stated}
+            kept: dict[str, Any] = {
+                "amounts": stored.amounts,
+                "further_models": stored.further_models,
+                "stated": stored.stated,
+            }
             former = stored.former_quantiles
             return cls(plan, stored.measured, stored.model, **stored.provenance, **kept, former_quantiles=former)
         except _CAUSES as error:

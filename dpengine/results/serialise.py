@@ -55,7 +55,7 @@ STATED = ("estimate", "low", "high", "mostly_noise")
 class Stored:
     """A release as it is stored: `plan` and `provenance` (its id, time and software) are plain values.
 
-    `model` is None if it could not be made yet. `apart` are the models of further tallies of the plan. With
+    `model` is None if it could not be made yet. `further_models` are those of further tallies. With
     `former_quantiles`, quantiles are those of releases that were made before distributions were estimated.
     """
 
@@ -64,13 +64,13 @@ class Stored:
     model: WholeCounts | None
     provenance: Mapping[str, Any]
     amounts: tuple[AmountTable, ...] = ()
-    apart: tuple[WholeCounts, ...] = ()
+    further_models: tuple[WholeCounts, ...] = ()
     stated: Stated = field(default_factory=Stated)
     former_quantiles: bool = False
 
 
 def pack(release: Stored) -> bytes:
-    """Return the payload of a release, for the ledger. Models `apart` are each stored as a payload within it."""
+    """Return the payload of a release, for the ledger. Each of its further models is stored as a payload within it."""
     measured_header, arrays = _pack_measured(release.measured)
     model_header, model_arrays = _pack_model(release.model)
     stated_header, stated_arrays = _pack_stated(release.stated)
@@ -83,7 +83,7 @@ def pack(release: Stored) -> bytes:
         arrays |= {f"steps{k}": table.steps for k, table in enumerate(release.amounts)}
     header |= stated_header
     arrays |= stated_arrays
-    for k, other in enumerate(release.apart):
+    for k, other in enumerate(release.further_models):
         nested = pack(Stored({}, Measurements(()), other, release.provenance))
         arrays[f"apart{k}"] = np.frombuffer(nested, dtype=np.uint8)
     arrays["header"] = np.frombuffer(json.dumps(header, default=str).encode(), dtype=np.uint8)
@@ -108,22 +108,22 @@ def _pack_marginals(measured: Measurements) -> tuple[dict[str, Any], dict[str, A
     header: dict[str, Any] = {}
     header["shares"] = [
         (
-            one.allocation.columns,
-            str(one.allocation.epsilon),
-            one.allocation.sensitivity,
-            len(one.merged),
-            *([one.allocation.grain] if one.allocation.grain > 1 else []),
+            each.allocation.columns,
+            str(each.allocation.epsilon),
+            each.allocation.sensitivity,
+            len(each.merged),
+            *([each.allocation.grain] if each.allocation.grain > 1 else []),
         )
-        for one in measured.marginals
+        for each in measured.marginals
     ]
-    if any(one.allocation.tally for one in measured.marginals):
-        header["tallies"] = [one.allocation.tally for one in measured.marginals]
-    header["choices"] = [(one.what, one.mechanism, str(one.epsilon), one.sensitivity) for one in measured.choices]
+    if any(each.allocation.tally for each in measured.marginals):
+        header["tallies"] = [each.allocation.tally for each in measured.marginals]
+    header["choices"] = [(each.what, each.mechanism, str(each.epsilon), each.sensitivity) for each in measured.choices]
     if measured.by_classes:
         header["by_classes"] = True
-    arrays: dict[str, Array] = {f"measured{k}": one.values for k, one in enumerate(measured.marginals)}
-    for k, one in enumerate(measured.marginals):
-        arrays |= {f"merged{k}_{axis}": bins for axis, bins in enumerate(one.merged)}
+    arrays: dict[str, Array] = {f"measured{k}": each.values for k, each in enumerate(measured.marginals)}
+    for k, each in enumerate(measured.marginals):
+        arrays |= {f"merged{k}_{axis}": bins for axis, bins in enumerate(each.merged)}
     if (audit := measured.audit) is not None:
         header["audit"] = (audit.tables, str(audit.epsilon), audit.sensitivity, audit.grain)
         arrays["audit_sums"] = audit.sums
@@ -150,12 +150,12 @@ def _pack_found(measured: Measurements) -> tuple[dict[str, Any], dict[str, Array
     header: dict[str, Any] = {}
     arrays: dict[str, Array] = {}
     if measured.quantiles:
-        shares = [one.share for one in measured.quantiles]
+        shares = [chosen.share for chosen in measured.quantiles]
         header["quantiles"] = [
             (each.columns, each.amount, list(map(str, each.parts)), str(each.epsilon), each.sensitivity)
             for each in shares
         ]
-        arrays |= {f"quantiles{k}": one.places for k, one in enumerate(measured.quantiles)}
+        arrays |= {f"quantiles{k}": chosen.places for k, chosen in enumerate(measured.quantiles)}
     if measured.searches:
         header["searches"] = [
             (each.columns, (each.universe, each.least) if isinstance(each, FoundKeys) else each.shape,
@@ -219,14 +219,14 @@ def unpack(payload: bytes) -> Stored:
                 for k, (name, columns) in enumerate(header.get("amounts", ()))
             )
             stated = _stated_in(header, arrays)
-            apart = tuple(
+            further_models = tuple(
                 _model_in(arrays[f"apart{k}"]) for k in range(sum(name.startswith("apart") for name in arrays))
             )
     except DAMAGED as error:
         raise LedgerError(_(CANNOT_BE_READ)) from error
     provenance = {key: header[key] for key in ("release_id", "created", "software")}
     former = bool(amounts) and not header.get("quantiles_of_distributions", False)
-    return Stored(header["plan"], measured, model, provenance, amounts, apart, stated, former)
+    return Stored(header["plan"], measured, model, provenance, amounts, further_models, stated, former)
 
 
 def _measured_in(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Measurements:
@@ -240,13 +240,15 @@ def _measured_in(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Meas
         )
         for k, (columns, epsilon, sensitivity, merged, *grain) in enumerate(header["shares"])
     )
-    choices = tuple(Choice(what, how, Fraction(epsilon), s) for what, how, epsilon, s in header["choices"])
+    choices = tuple(
+        Choice(purpose, mechanism, Fraction(epsilon), s) for purpose, mechanism, epsilon, s in header["choices"]
+    )
     audit = None
     if "audit" in header:
         audited, epsilon, sensitivity, grain = header["audit"]
         audit = Audit(tuple(map(tuple, audited)), Fraction(epsilon), sensitivity, grain, arrays["audit_sums"])
     boxes = _boxes_in(arrays, "boxes", header["boxes"]) if "boxes" in header else None
-    more = tuple(_boxes_in(arrays, f"boxes{k}", entry) for k, entry in enumerate(header.get("more_boxes", ())))
+    more_boxes = tuple(_boxes_in(arrays, f"boxes{k}", entry) for k, entry in enumerate(header.get("more_boxes", ())))
     searches = tuple(
         _keys_in(arrays, f"search{k}", entry)
         if f"search{k}_places" in arrays
@@ -261,7 +263,7 @@ def _measured_in(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Meas
         for k, (columns, name, parts, epsilon, sensitivity) in enumerate(header.get("quantiles", ()))
     )
     by_classes = header.get("by_classes", False)
-    return Measurements(measurements, choices, audit, boxes, more, quantiles, searches, by_classes)
+    return Measurements(measurements, choices, audit, boxes, more_boxes, quantiles, searches, by_classes)
 
 
 def _whole_counts_in(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> WholeCounts | None:

@@ -54,7 +54,7 @@ def decimals_of(width: float) -> int:
 
 
 def is_noise(kind: str, amount: Amount, low: Floats, high: Floats) -> Bools:
-    """Return which published intervals of a measure of this kind say little, by their ends alone.
+    """Return which published intervals of a measure of this kind are mostly noise, from their ends alone.
 
     Those of sums and of pairs of amounts contain 0; those of means, quantiles and standard deviations are wide for what
     these can be: the amount's range, or half of it.

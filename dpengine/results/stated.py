@@ -35,7 +35,7 @@ class TableNumbers:
 
 @dataclass(frozen=True)
 class Stated:
-    """What was stated first: numbers of tables, columns in the order of their names, and the error of the model.
+    """The first stated numbers of tables, with columns in the order of their names, and the error of the model.
 
     `model_error` is the factor and the power by which errors of the model grow with the count.
     """

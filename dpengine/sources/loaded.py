@@ -1,4 +1,4 @@
-"""What opening a source makes: its relation `rows` in an engine, and what is known of it."""
+"""The result of opening a source: its relation `rows` in an engine, and facts about it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Loaded", "in_memory", "is_ibis", "object_labels", "of_rows", "read_b
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What is known of the relation `rows`, and of the source that it was made from."""
+    """Facts about the relation `rows` and its source."""
 
     names: list[str]
     typed: bool = True  # whether its types were declared

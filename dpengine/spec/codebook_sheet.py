@@ -87,7 +87,7 @@ def from_rows(rows: Iterable[Sequence[str]]) -> Codebook:
     places = {name.casefold(): index for index, name in enumerate(filled[0][1])} if filled else {}
     in_list = [next((places[each] for each in names if each in places), None) for names in _LONG]
     if not {HEADER[2], "kind"} & {*places} and None not in in_list[:2]:
-        return _of_codes(filled[1:], in_list)
+        return _read_codes(filled[1:], in_list)
     if missing := [name for name in (HEADER[0], HEADER[2]) if name not in places]:
         raise PlanError(
             _(
@@ -96,10 +96,10 @@ def from_rows(rows: Iterable[Sequence[str]]) -> Codebook:
                 listed=_(" and ").join(map(repr, missing)),
             )
         )
-    return _of_columns(filled[1:], places)
+    return _read_columns(filled[1:], places)
 
 
-def _of_columns(rows: Iterable[tuple[int, Sequence[str]]], places: Mapping[str, int]) -> Codebook:
+def _read_columns(rows: Iterable[tuple[int, Sequence[str]]], places: Mapping[str, int]) -> Codebook:
     """Read a row for each column; `places` are those of the headings."""
     columns, faults, about = [], [], {}
     for number, row in rows:
@@ -117,22 +117,22 @@ def _of_columns(rows: Iterable[tuple[int, Sequence[str]]], places: Mapping[str, 
     return from_columns(columns, about)
 
 
-def _of_codes(rows: Iterable[tuple[int, Sequence[str]]], places: Sequence[int | None]) -> Codebook:
+def _read_codes(rows: Iterable[tuple[int, Sequence[str]]], places: Sequence[int | None]) -> Codebook:
     """Read a list of codes, with a row for each value; `places` are those of column, value and words."""
     words: dict[str, dict[str, str]] = {}
-    faults, last = [], ""
+    faults, column = [], ""
     for number, row in rows:
         name, value, label = ("" if k is None or k >= len(row) else row[k] for k in places)
-        last = name or last
-        known = words.setdefault(last, {})
-        if value in known:
-            faults.append(_("row {number}, {name}: the value {value!r} is listed twice", number=number, name=last,
+        column = name or column
+        labels = words.setdefault(column, {})
+        if value in labels:
+            faults.append(_("row {number}, {name}: the value {value!r} is listed twice", number=number, name=column,
                             value=value))  # fmt: skip
         elif value:
-            known[value] = label
+            labels[value] = label
         elif label:
             faults.append(_("row {number}, {name}: no value stands before {label!r}; leave the row out if it is about "
-                            "missing values, which have a cell of their own", number=number, name=last,
+                            "missing values, which have a cell of their own", number=number, name=column,
                             label=label))  # fmt: skip
     if faults:
         raise PlanError(faults)
@@ -176,11 +176,11 @@ def words_of(text: str, values: Sequence[str]) -> tuple[dict[str, str], list[str
     >>> words_of("1 = male\\n2=female\\n3 =\\nx = y = z\\n4 = ?", ["1", "2", "3", "x = y"])
     ({'1': 'male', '2': 'female', 'x = y': 'z'}, ['4 = ?'])
     """
-    known, words, unknown = set(values), dict[str, str](), list[str]()
+    names, words, unknown = set(values), dict[str, str](), list[str]()
     for line in filter(str.strip, text.splitlines()):
-        if line.strip() in known:
+        if line.strip() in names:
             continue
-        ends = (k for k, letter in enumerate(line) if letter == "=" and line[:k].strip() in known)
+        ends = (k for k, letter in enumerate(line) if letter == "=" and line[:k].strip() in names)
         end = max(ends, default=None)
         if end is None:
             unknown.append(line.strip())

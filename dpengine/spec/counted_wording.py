@@ -12,7 +12,8 @@ from dpengine.spec.wording import name_of
 from dpengine.translation.catalogue import _, mark, number, plural, some_of
 
 __all__ = [
-    "counted_how", "counted_noun", "found_in_words", "noun", "persons_counted", "rows_counted", "unit_in_words",
+    "counted_noun", "counting_in_words", "found_in_words", "noun", "persons_counted", "rows_counted",
+    "unit_in_words",
 ]  # fmt: skip
 
 
@@ -49,12 +50,12 @@ def counted_noun(plan: Plan) -> str:
     return _("counted cells of {people}", people=noun(plan))
 
 
-def counted_how(plan: Plan, table: Columns) -> str:
+def counting_in_words(plan: Plan, table: Columns) -> str:
     """Say how `table` counts people who may have several rows; nothing if all tables count rows.
 
     >>> plan = Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 3}, columns=[{"name": "a", "kind": "yesno"}],
     ...             tables=[{"columns": ["a"], "distinct": True, "cells_per_person": 2}])
-    >>> counted_how(plan, ("a",))
+    >>> counting_in_words(plan, ("a",))
     'people, each in at most 2 cells'
     """
     tally = plan.tally_with(table)

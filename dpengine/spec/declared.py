@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KINDS", "NEEDED", "About", "Declared", "Language", "Line", "Name", "Nouns", "NumberFormat", "Text", "Texts",
-    "Whole", "alike", "as_kind", "at_most", "changed", "readable_faults",
+    "Whole", "as_kind", "at_most", "changed", "close_match", "readable_faults",
 ]  # fmt: skip
 
 Value = TypeVar("Value", bound="Declared")
@@ -133,7 +133,7 @@ def _place(steps: Sequence[str | int], keys: Mapping[str, str]) -> tuple[str | i
 
 
 def _column_at(place: tuple[str | int, ...], given: Mapping[str, Any]) -> str:
-    """Return the name of the column that a place is in, if it is in one that has a name: people do not count entries.
+    """Return the name of the column at a fault's place, if it has one: people do not count entries.
 
     >>> _column_at(("columns", 2, "kind"), {"columns": [{"name": "age"}, {"name": "visit", "kind": "day"}]})
     'visit'
@@ -218,7 +218,7 @@ def _kind_needed(given: str, kinds: Sequence[str]) -> str:
     """Describe a kind that is none of those known; other programs have other names for them."""
     plain = re.sub(r"[\W_]", "", given).lower()
     named = plain if plain in kinds else _KINDS_ELSEWHERE.get(plain)
-    meant = named if named in kinds else alike(plain, kinds)
+    meant = named if named in kinds else close_match(plain, kinds)
     if meant:
         return _("kind must be one of {kinds}; did you mean {meant!r}?", kinds=", ".join(kinds), meant=meant)
     return _("kind must be one of {kinds}", kinds=", ".join(kinds))
@@ -228,18 +228,18 @@ def _unknown_key(key: str, known: Sequence[str]) -> str:
     """Describe a key that is none of those `known`; without these, any key of a plan may be meant."""
     if key.lower() == "median":
         return _("this key is not known here; a median is written {example}", example="quantiles: {income: [0.5]}")
-    if meant := alike(key, known or _keys(Declared, None)):
+    if meant := close_match(key, known or _keys(Declared, None)):
         return _("this key is not known here; did you mean {meant!r}?", meant=meant)
     if known:
         return _("this key is not known here; there are {listed}", listed=", ".join(known))
     return _("this key is not known here; check its spelling")
 
 
-def alike(name: str, names: Collection[str]) -> str | None:
-    """Return the one of some names that was most likely meant, if it is another one; no long search is made.
+def close_match(name: str, names: Collection[str]) -> str | None:
+    """Return the closest match of `name` among `names`, if there is one that differs; long texts are not searched.
 
-    >>> alike("epsylon", ["epsilon", "dataset"]), alike("epsilon", ["epsilon"]), alike("x", ["epsilon"])
-    ('epsilon', None, None)
+    >>> close_match("epsylon", ["epsilon", "dataset"]), close_match("epsilon", ["epsilon"])
+    ('epsilon', None)
     """
     if len(name) > MAX_TYPED or len(names) > MAX_ALIKE:
         return None
@@ -248,7 +248,7 @@ def alike(name: str, names: Collection[str]) -> str | None:
 
 
 def _keys(model: type[BaseModel], kind: object) -> list[str]:
-    """Return the keys that a model and those made from it have in a file; with a kind, those of its columns only."""
+    """Return the keys in a file of a model and its subclasses; with a kind, only those of columns of that kind."""
     fields = model.model_fields
     asked = kind is None or ("kind" in fields and fields["kind"].default == kind)
     keys = [field.alias or name for name, field in fields.items() if asked]

@@ -1,4 +1,4 @@
-"""German words in the short text of a column, as people type and read them on a German page, for the English ones.
+"""Translate the short text of a column between English and German, as people type and read it on a German page.
 
 Only texts that no list of values is likely to be are changed: a span of numbers or days and its steps, or a part of
 times.

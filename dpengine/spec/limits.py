@@ -1,4 +1,4 @@
-"""Limits of a plan, checked before the work that they bound.
+"""Limits on the size of a plan, checked before anything large is made.
 
 A plan may come from a stranger, and a few bytes can declare millions of cells. So the declared cells are added up
 before any edge or label is made.
@@ -14,24 +14,17 @@ from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _, number
 
 __all__ = [
-    "MAX_COLUMN_CELLS",
-    "MAX_FOUND",
-    "MAX_JOINT_CELLS",
-    "MAX_TABLES",
-    "MAX_TABLE_CELLS",
-    "MAX_TABLE_COLUMNS",
-    "check_column_size",
-    "check_columns",
-    "check_declared",
+    "MAX_COLUMN_CELLS", "MAX_FOUND", "MAX_JOINT_CELLS", "MAX_TABLES", "MAX_TABLE_CELLS", "MAX_TABLE_COLUMNS",
+    "check_column_size", "check_columns", "check_declared",
 ]  # fmt: skip
 
 MAX_COLUMNS = 5_000
 MAX_COLUMN_CELLS = 1_000_000
-MAX_DECLARED_CELLS = 2_000_000  # of all columns together
+MAX_DECLARED_CELLS = 2_000_000  # limit for all columns together
 MAX_FOUND = 10_000  # values of a column that are found privately
 MAX_TABLES = 10_000
 MAX_TABLE_CELLS = 4_000_000
-MAX_JOINT_CELLS = 2_000_000  # of a table of all columns through which others agree
+MAX_JOINT_CELLS = 2_000_000  # limit for a table of all columns, through which others are made to agree
 MAX_TABLE_COLUMNS = 32
 
 
@@ -50,7 +43,7 @@ def check_columns(columns: Any) -> Any:
                 most=number(MAX_COLUMNS),
             )
         )
-    check_declared(map(_announced, columns))
+    check_declared(map(_stated_cells, columns))
     return columns
 
 
@@ -79,8 +72,8 @@ def check_declared(sizes: Iterable[int]) -> None:
         )
 
 
-def _announced(column: Any) -> int:
-    """Return how many cells an unread column announces; 0 if only reading can tell."""
+def _stated_cells(column: Any) -> int:
+    """Return the number of cells that the entry of a column states; 0 if only reading it can tell."""
     if not isinstance(column, dict):
         return 0
     edges, values, among = column.get("edges"), column.get("values"), column.get("among")

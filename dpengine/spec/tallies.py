@@ -32,7 +32,7 @@ __all__ = ["Tally", "WithTallies", "check_distinct"]
 
 @dataclass(frozen=True)
 class Tally:
-    """Tables that count the same, as an ordinary plan in which one person changes each table by at most `bound`.
+    """Tables with one unit of counting, as an ordinary plan in which a person changes each by at most `bound`.
 
     `cells` is the bound on the cells of a person if persons are counted, and otherwise None.
     """
@@ -55,7 +55,7 @@ class WithTallies:
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
-        """The tables by what they count: rows, persons, or the different cells of persons."""
+        """The tables by their unit of counting: rows, persons, or the different cells of persons."""
         return self._tallies or (Tally(self._plan),)
 
     @cached_property

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from dpengine.array_types import Columns
 from dpengine.errors import ReleaseError
-from dpengine.spec.declared import alike
+from dpengine.spec.declared import close_match
 from dpengine.spec.domain import Column, Time
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import headings_of, name_of, shown_labels
@@ -25,7 +25,7 @@ def typed_columns(plan: Plan) -> dict[str, str]:
     """Map the names by which people may call columns of published tables to those in the files."""
     names = dict.fromkeys(name for table in plan.marginals for name in table)
     heading = headings_of(plan)
-    return _meant((name, heading((name,))) for name in names)
+    return _by_word((name, heading((name,))) for name in names)
 
 
 def column_typed(plan: Plan, typed: object) -> str:
@@ -36,11 +36,11 @@ def column_typed(plan: Plan, typed: object) -> str:
     >>> column_typed(plan, "smokes"), column_typed(plan, "q7")
     ('q7', 'q7')
     """
-    known = typed_columns(plan)
-    name = _find(str(typed), known)
+    by_word = typed_columns(plan)
+    name = _find(str(typed), by_word)
     if name is None:
         text = _("no published table has a column {name}{hint}; there are {names}", name=repr(typed),
-                 hint=_hint(str(typed), known), names=some_of(dict.fromkeys(known.values())))  # fmt: skip
+                 hint=_hint(str(typed), by_word), names=some_of(dict.fromkeys(by_word.values())))  # fmt: skip
         raise ReleaseError(text)
     return name
 
@@ -49,9 +49,9 @@ def columns_typed(plan: Plan, typed: Iterable[str]) -> list[str]:
     """Return the columns that are meant; a table's name, such as *age × region*, stands for all of its columns."""
     if isinstance(typed, str):
         raise ReleaseError(_("a table is given by the names of its columns, as a tuple or a list"))
-    known = typed_columns(plan)
-    apart = [[each] if _find(each, known) else each.split(" × ") for each in typed]
-    return [column_typed(plan, name) for names in apart for name in names]
+    by_word = typed_columns(plan)
+    parts = [[each] if _find(each, by_word) else each.split(" × ") for each in typed]
+    return [column_typed(plan, name) for names in parts for name in names]
 
 
 def labels_typed(plan: Plan, name: str, given: str | Sequence[str]) -> list[str]:
@@ -72,30 +72,30 @@ def labels_typed(plan: Plan, name: str, given: str | Sequence[str]) -> list[str]
     (['[0, 18)'], ['[0, 18)', '[18, 30)'])
     """
     column, found = plan.column(name), []
-    known = _meant(zip(column.labels, shown_labels(column), strict=True))
+    by_word = _by_word(zip(column.labels, shown_labels(column), strict=True))
     for typed in [given] if isinstance(given, str) else given:
-        label = _find(typed, known)
-        ends = _ends(typed, known) if label is None else []
+        label = _find(typed, by_word)
+        ends = _ends(typed, by_word) if label is None else []
         if len(ends) == 2 and None not in ends:
             found += _span(column, *(column.labels.index(str(end)) for end in ends))
             continue
         if label is None:
             text = _("{name!r} has no cell {label!r}{hint}; it has {listed}", name=name, label=typed,
-                     hint=_hint(typed, known), listed=some_of(column.labels))  # fmt: skip
+                     hint=_hint(typed, by_word), listed=some_of(column.labels))  # fmt: skip
             raise ReleaseError(text)
         found.append(label)
     return found
 
 
-def _ends(typed: str, known: dict[str, str]) -> list[str | None]:
+def _ends(typed: str, by_word: dict[str, str]) -> list[str | None]:
     """Return the first and the last label of a span, each by itself or by the end of its own span."""
     ends = [end.strip() for end in typed.split("..")]
     if len(ends) != 2:
         return []
-    first = {label for word, label in known.items() if word.startswith(f"{ends[0]}–")}
-    last = {label for word, label in known.items() if word.endswith(f"–{ends[1]}")}
+    first = {label for word, label in by_word.items() if word.startswith(f"{ends[0]}–")}
+    last = {label for word, label in by_word.items() if word.endswith(f"–{ends[1]}")}
     bins = [found.pop() if len(found) == 1 else None for found in (first, last)]
-    return [_find(end, known) or bin_ for end, bin_ in zip(ends, bins, strict=True)]
+    return [_find(end, by_word) or bin_ for end, bin_ in zip(ends, bins, strict=True)]
 
 
 def cells_typed(plan: Plan, text: str) -> tuple[str, list[str]]:
@@ -108,8 +108,8 @@ def cells_typed(plan: Plan, text: str) -> tuple[str, list[str]]:
         raise ReleaseError(
             _("{text!r} must be a column, an equals sign and a label, such as region=North", text=text)
         )  # fmt: skip
-    known = typed_columns(plan)
-    end = max((place for place in ends if _find(text[:place], known)), default=ends[0])
+    by_word = typed_columns(plan)
+    end = max((place for place in ends if _find(text[:place], by_word)), default=ends[0])
     name = column_typed(plan, text[:end])
     return name, labels_typed(plan, name, text[end + 1 :])
 
@@ -119,10 +119,10 @@ def table_typed(plan: Plan, typed: Sequence[str]) -> Columns:
     names = columns_typed(plan, typed)
     table = plan.by_columns.get(frozenset(names))
     if not table or len(table) != len(names):  # a column may be given twice
-        known = some_of([*map(name_of, plan.marginals or [()])], MAX_TABLES)
+        published = some_of([*map(name_of, plan.marginals or [()])], MAX_TABLES)
         raise ReleaseError(
             _("no table of these columns was published: {columns}; published are: {tables}",
-              columns=some_of(names) or "()", tables=known)
+              columns=some_of(names) or "()", tables=published)
         )  # fmt: skip
     return table
 
@@ -134,25 +134,25 @@ def _span(column: Column, first: int, last: int) -> list[str]:
     return [*column.labels[min(first, last) : max(first, last) + 1]]
 
 
-def _meant(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+def _by_word(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Map each name, and each word that stands for one of them alone, to the name."""
     named = dict(pairs)
     times = Counter(named.values())
     return {word: name for name, word in named.items() if times[word] == 1} | {name: name for name in named}
 
 
-def _find(typed: str, known: dict[str, str]) -> str | None:
+def _find(typed: str, by_word: dict[str, str]) -> str | None:
     """Return the name that was typed, also with large letters for small ones if only one name fits."""
-    if typed in known:
-        return known[typed]
+    if typed in by_word:
+        return by_word[typed]
     folded = typed.strip().casefold()
     for dash in (folded, folded.replace("-", "–")):  # a keyboard has no dash
-        if found := {name for word, name in known.items() if word.casefold() == dash}:
+        if found := {name for word, name in by_word.items() if word.casefold() == dash}:
             break
     return found.pop() if len(found) == 1 else None
 
 
-def _hint(typed: str, known: dict[str, str]) -> str:
-    folded = {word.casefold(): word for word in known}
-    near = alike(typed.casefold(), folded)
-    return _(" (did you mean {name}?)", name=folded[near]) if near else ""
+def _hint(typed: str, by_word: dict[str, str]) -> str:
+    folded = {word.casefold(): word for word in by_word}
+    match = close_match(typed.casefold(), folded)
+    return _(" (did you mean {name}?)", name=folded[match]) if match else ""

@@ -19,8 +19,8 @@ from dpengine.spec.time_column import TIMES, WEEKDAYS
 from dpengine.translation.catalogue import ENGLISH, _, language, localised, mark, number
 
 __all__ = [
-    "KINDS", "capitalised", "factor", "heading_of", "headings_of", "label_words", "name_of", "people", "percent",
-    "percent_at_least", "percent_at_most", "portion", "shown_labels", "sure", "words_in_files",
+    "KINDS", "capitalised", "certainty", "factor", "heading_of", "headings_of", "label_words", "name_of", "people",
+    "percent", "percent_at_least", "percent_at_most", "portion", "shown_labels", "words_in_files",
 ]  # fmt: skip
 
 # Labels that are the same in the files in every language.
@@ -64,7 +64,7 @@ def percent(part: float) -> str:
     if 0 < part < 0.001:
         return _("under 0.1 %")
     near_the_end = part < 0.1 or part > 0.9
-    return localised(f"{100 * part:.1f}".removesuffix(".0") if near_the_end else f"{100 * part:.0f}") + " %"
+    return _in_percent(100 * part, 1 if near_the_end else 0)
 
 
 def percent_at_most(part: float) -> str:
@@ -76,8 +76,8 @@ def percent_at_most(part: float) -> str:
     '99.97 %'
     """
     if 0.999 < part < 1:
-        return localised(f"{math.ceil(round(10_000 * part, 8)) / 100:.2f}".removesuffix(".00")) + " %"
-    return localised(f"{math.ceil(round(1000 * part, 9)) / 10:.1f}".removesuffix(".0")) + " %"
+        return _in_percent(math.ceil(round(10_000 * part, 8)) / 100, 2)
+    return _in_percent(math.ceil(round(1000 * part, 9)) / 10, 1)
 
 
 def percent_at_least(part: float) -> str:
@@ -86,7 +86,12 @@ def percent_at_least(part: float) -> str:
     >>> percent_at_least(0.2689), percent_at_least(0.4975)
     ('26.8 %', '49.7 %')
     """
-    return localised(f"{math.floor(round(1000 * part, 9)) / 10:.1f}".removesuffix(".0")) + " %"
+    return _in_percent(math.floor(round(1000 * part, 9)) / 10, 1)
+
+
+def _in_percent(percentage: float, decimals: int) -> str:
+    """Write a percentage with this number of decimals, or with none if all of them are 0."""
+    return localised(f"{percentage:.{decimals}f}".removesuffix("." + "0" * decimals)) + " %"
 
 
 def factor(epsilon: float | Fraction) -> str:
@@ -114,10 +119,10 @@ def portion(part: float) -> str:
     return number(100 * part, f",.{digits}f") + " %"
 
 
-def sure(part: float) -> str:
+def certainty(part: float) -> str:
     """Write an upper bound on how sure someone can become.
 
-    >>> sure(0.7311), sure(0.99966), sure(0.99995)
+    >>> certainty(0.7311), certainty(0.99966), certainty(0.99995)
     ('at most 73.2 % sure', 'at most 99.97 % sure', 'almost certain')
     """
     return _("almost certain") if part > 0.9999 else _("at most {part} sure", part=percent_at_most(part))

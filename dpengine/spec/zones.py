@@ -37,7 +37,7 @@ _MAX_MATCHES, _ALIKE = 3, 0.75
 
 
 class Offsets(NamedTuple):
-    """How far a zone's clock is ahead of UTC, in seconds, from instant `first` to below `end`.
+    """The offsets of a zone's clock from UTC, in seconds, from instant `first` to below `end`.
 
     ``ahead[k]`` holds from ``changes[k - 1]`` to below ``changes[k]``. Instants are seconds since 1970.
     """
@@ -48,7 +48,7 @@ class Offsets(NamedTuple):
     ahead: tuple[int, ...]
 
     def at(self, instant: int) -> int | None:
-        """Return how far the clock is ahead at an instant; None before `first` and from `end` on."""
+        """Return the offset at an instant; None before `first` and from `end` on."""
         return self.ahead[bisect_right(self.changes, instant)] if self.first <= instant < self.end else None
 
 
@@ -68,28 +68,28 @@ def _check_zone(name: str) -> str:
     names = zone_names()
     if name in names:
         return name
-    if meant := _meant(name, names):
-        raise ValueError(_("there is no time zone {name!r}; did you mean {meant}?", name=name, meant=", ".join(meant)))
+    if close := _close_zones(name, names):
+        raise ValueError(_("there is no time zone {name!r}; did you mean {meant}?", name=name, meant=", ".join(close)))
     raise ValueError(_("there is no time zone {name!r}; write it as Europe/Berlin, by continent and city", name=name))
 
 
 Zone = Annotated[Line, AfterValidator(_check_zone)]
 
 
-def _meant(name: str, names: Sequence[str]) -> list[str]:
+def _close_zones(name: str, names: Sequence[str]) -> list[str]:
     """Return the zones that may be meant: those of this city, or written almost so."""
-    wanted = name.strip().replace(" ", "_").casefold()[:100]
-    city = wanted.rpartition("/")[2]
+    typed = name.strip().replace(" ", "_").casefold()[:100]
+    city = typed.rpartition("/")[2]
     by_form = {each.casefold(): each for each in names}
     by_city = {each.casefold().rpartition("/")[2]: each for each in reversed(names) if "/" in each}
-    if exact := by_form.get(wanted) or by_city.get(city):
+    if exact := by_form.get(typed) or by_city.get(city):
         return [exact]
-    near = [
-        known[each]
-        for known, given in ((by_form, wanted), (by_city, city))
-        for each in get_close_matches(given, known, n=_MAX_MATCHES, cutoff=_ALIKE)
+    similar = [
+        zones[each]
+        for zones, text in ((by_form, typed), (by_city, city))
+        for each in get_close_matches(text, zones, n=_MAX_MATCHES, cutoff=_ALIKE)
     ]
-    return list(dict.fromkeys(near))[:_MAX_MATCHES]
+    return list(dict.fromkeys(similar))[:_MAX_MATCHES]
 
 
 def check_days(zone: str | None, first: dt.date, last: dt.date) -> None:
@@ -148,6 +148,6 @@ def _load(zone: str) -> ZoneInfo:
 
 
 def _ahead(clock: ZoneInfo, instant: int) -> int:
-    """Return how far a clock is ahead of UTC at an instant, in seconds."""
+    """Return a clock's offset from UTC at an instant, in seconds."""
     utc = (_EPOCH + dt.timedelta(seconds=instant)).replace(tzinfo=clock)
     return round((clock.fromutc(utc).replace(tzinfo=None) - utc.replace(tzinfo=None)).total_seconds())

@@ -161,7 +161,7 @@ def _target(model: Pairwise, earlier: Sequence[str], name: str, rows: int, pairs
 
 
 def _fill(triples: Tables, last: int, target: _Target, price: Reals) -> None:
-    """Fill in the tables of three columns of which the column at place `last` is the last; `price` is overwritten."""
+    """Fill in the tables of three columns whose last one is at place `last`; `price` is overwritten."""
     price /= target.cell_weights[:, None]
     price += np.float32(BELOW_MEAN)
     for k in range(math.comb(last, 2)):

@@ -71,7 +71,7 @@ def _keep(
 
 
 def _too_many(domain: Domain, codes: Codes, weights: Ints, columns: Columns, model: Pairwise) -> Floats:
-    """Return for each row by how many people its pairs of one of `columns` and another are too many."""
+    """Return the excess count of each row's pairs of one of `columns` and another column."""
     excess = np.zeros(weights.size)
     for name, other in product(columns, domain.names):
         if other not in columns:

@@ -58,7 +58,7 @@ WIDE = 32  # with more values of a column, `sums` adds line after line, since a 
 
 
 class Falloff(NamedTuple):
-    """How the weight of a squared error falls with the expected count m of its cell: (1 + m / `knee`)^−`power`.
+    """The decrease of a squared error's weight with the expected count m of its cell: (1 + m / `knee`)^−`power`.
 
     At a low knee, cells that are very likely empty count far more than those that may well hold one person.
     """

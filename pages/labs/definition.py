@@ -13,7 +13,7 @@ import streamlit as st
 from dpengine.accounting.composition import posterior
 from dpengine.exact import exact_text, exactly
 from dpengine.lessons import definition as lesson
-from dpengine.spec.wording import factor, percent, sure
+from dpengine.spec.wording import certainty, factor, percent
 from dpengine.translation.catalogue import _, mark, number
 from pages.parts.definition.audit import audit_part
 from pages.parts.definition.charts import distributions_figure
@@ -236,7 +236,7 @@ def show_meaning(epsilon: Fraction) -> None:
             "counts; all of its tables together stay within the factor e^ε for each person. A group of c people stays "
             "within e^(cε): at this ε, a group of three within {factor}.",
             whose=whose,
-            belief=sure(posterior(0.5, used)),
+            belief=certainty(posterior(0.5, used)),
             factor=factor(3 * used),
         )
     )

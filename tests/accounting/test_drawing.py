@@ -11,7 +11,7 @@ from fractions import Fraction
 import pytest
 
 from dpengine import BudgetError, Ledger, LedgerError, PlanError
-from dpengine.accounting.drawing import check_reopens, drawn, signals_deferred
+from dpengine.accounting.drawing import check_reopens, outcome_of, signals_deferred
 from dpengine.accounting.entry import Charge, Kind, Outcome
 
 
@@ -72,7 +72,7 @@ def test_every_fault_while_drawing_gives_the_same_message(fault: Exception) -> N
         raise fault
 
     with pytest.raises(LedgerError, match="The program failed after noise had been drawn") as caught:
-        drawn(failing, None)
+        outcome_of(failing, None)
     assert "123" not in str(caught.value)
     assert "123" not in "".join(traceback.format_exception(caught.value)), "nor in a log, as what was handled meanwhile"
 

@@ -19,7 +19,7 @@ from dpengine.audit import exact_checks
 from dpengine.audit.bounds import least_epsilon
 from dpengine.audit.neighbours import MOVES, NEIGHBOURS
 from dpengine.audit.publications import empirical_bound, evidence
-from dpengine.counting.contribution_bounding import Kept, bounded_rows
+from dpengine.counting.contribution_bounding import RowLimit, bounded_rows
 from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Allocation, Choice, Measurement, Measurements
 from dpengine.measure.allocation import allocate
 from dpengine.measure.levels import allocate_levels
@@ -32,17 +32,22 @@ MonkeyPatch = pytest.MonkeyPatch
 
 
 @pytest.mark.by_day(3)
-@pytest.mark.parametrize("way", MOVES)
-def test_no_person_moves_all_that_is_measured_by_more_than_epsilon_and_the_audited_one_by_all_of_it(way: str) -> None:
-    costs = MOVES[way](EPSILON).costs
+@pytest.mark.parametrize("publication", MOVES)
+def test_no_person_moves_all_that_is_measured_by_more_than_epsilon_and_the_audited_one_by_all_of_it(
+    publication: str,
+) -> None:
+    costs = MOVES[publication](EPSILON).costs
     assert costs[0] == max(costs) == EPSILON
 
 
 def test_all_levels_and_both_tallies_are_measured() -> None:
-    measured = {way: [each.columns for each in decide(of(EPSILON).plan).allocations] for way, of in NEIGHBOURS.items()}
+    measured = {
+        publication: [each.columns for each in decide(of(EPSILON).plan).allocations]
+        for publication, of in NEIGHBOURS.items()
+    }
     assert sorted(measured["levels"]) == [("place",), ("place@county",), ("place@state",)]
     assert sorted(measured["distinct persons"]) == [("sex",), ("sex", "ward"), ("ward",)]
-    assert [len(measured[way]) for way in ("amounts", "two amounts")] == [1, 1]
+    assert [len(measured[publication]) for publication in ("amounts", "two amounts")] == [1, 1]
 
 
 def test_evidence_is_the_log_of_how_many_times_as_likely_the_noisy_counts_are() -> None:
@@ -89,8 +94,8 @@ def levels_for_nothing(patch: MonkeyPatch) -> None:
 def person_twice(patch: MonkeyPatch) -> None:
     """Planted fault: every row of a person counts in a table of distinct persons."""
 
-    def unbounded(coded: str, columns: int, kept: Kept, key: bytes, dialect: Any, axes: Any = ()) -> str:
-        return bounded_rows(coded, columns, Kept(kept.rows), key, dialect)
+    def unbounded(coded: str, columns: int, kept: RowLimit, key: bytes, dialect: Any, axes: Any = ()) -> str:
+        return bounded_rows(coded, columns, RowLimit(kept.rows), key, dialect)
 
     for name, module in list(sys.modules.items()):
         if name.startswith("dpengine.counting") and getattr(module, "bounded_rows", None) is bounded_rows:
@@ -108,25 +113,25 @@ FAULTS: dict[str, Callable[[MonkeyPatch], None]] = {
 
 
 @pytest.mark.by_day(3)
-@pytest.mark.parametrize("way", MOVES)
-def test_a_fault_in_what_a_person_moves_is_found_without_chance(way: str, monkeypatch: MonkeyPatch) -> None:
-    FAULTS[way](monkeypatch)
-    check = exact_checks._moves(EPSILON, way)
+@pytest.mark.parametrize("publication", MOVES)
+def test_a_fault_in_what_a_person_moves_is_found_without_chance(publication: str, monkeypatch: MonkeyPatch) -> None:
+    FAULTS[publication](monkeypatch)
+    check = exact_checks._moves(EPSILON, publication)
     assert not check.holds
     assert check.largest > 1.1 * EPSILON
 
 
 @pytest.mark.by_day(1)
-@pytest.mark.parametrize("way", NEIGHBOURS)
-def test_a_tenth_of_the_noise_is_detected_from_outcomes(way: str, monkeypatch: MonkeyPatch) -> None:
+@pytest.mark.parametrize("publication", NEIGHBOURS)
+def test_a_tenth_of_the_noise_is_detected_from_outcomes(publication: str, monkeypatch: MonkeyPatch) -> None:
     """A miss has a probability below 1e-15: at worst, 98 % of outcomes with the person are evidence, 2 % without."""
     monkeypatch.setattr(Allocation, "scale", property(lambda self: self.sensitivity / self.epsilon / 10))
-    assert not empirical_bound(way, Fraction(1), *outcomes(way, Fraction(1), 100)).holds
+    assert not empirical_bound(publication, Fraction(1), *outcomes(publication, Fraction(1), 100)).holds
 
 
-def outcomes(way: str, epsilon: Fraction, runs: int) -> list[np.ndarray]:
+def outcomes(publication: str, epsilon: Fraction, runs: int) -> list[np.ndarray]:
     """The evidence in what is measured with the first person, and without: counted once, measured often."""
-    neighbours = NEIGHBOURS[way](epsilon)
+    neighbours = NEIGHBOURS[publication](epsilon)
     return [
         np.array([neighbours.evidence(neighbours.measured(present=present)) for _ in range(runs)])
         for present in (True, False)
@@ -134,22 +139,28 @@ def outcomes(way: str, epsilon: Fraction, runs: int) -> list[np.ndarray]:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("way", [way for way in NEIGHBOURS if "adaptive" not in way])  # there choices cost a part
-def test_many_outcomes_give_a_bound_near_epsilon_and_not_above(way: str) -> None:
+@pytest.mark.parametrize(
+    "publication", [publication for publication in NEIGHBOURS if "adaptive" not in publication]
+)  # there choices cost a part
+def test_many_outcomes_give_a_bound_near_epsilon_and_not_above(publication: str) -> None:
     """Negative control: the same audit rejects half of the true ε, by at least ten standard errors."""
     epsilon, runs = Fraction(2), 40_000
-    surely = bound(epsilon, *outcomes(way, epsilon, runs))
+    surely = bound(epsilon, *outcomes(publication, epsilon, runs))
     assert epsilon / 2 < surely <= epsilon
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("way", NEIGHBOURS)
-def test_complete_releases_give_a_bound_of_at_most_epsilon(way: str, monkeypatch: MonkeyPatch) -> None:
+@pytest.mark.parametrize("publication", NEIGHBOURS)
+def test_complete_releases_give_a_bound_of_at_most_epsilon(publication: str, monkeypatch: MonkeyPatch) -> None:
     """Negative control: with a hundredth of the noise, the same audit gives a bound above ε."""
     epsilon, runs = Fraction(1), 100
-    assert bound(epsilon, *(evidence(way, epsilon, present=each, runs=runs) for each in (True, False))) <= epsilon
+    assert (
+        bound(epsilon, *(evidence(publication, epsilon, present=each, runs=runs) for each in (True, False))) <= epsilon
+    )
     monkeypatch.setattr(Allocation, "scale", property(lambda self: self.sensitivity / self.epsilon / 100))
-    assert bound(epsilon, *(evidence(way, epsilon, present=each, runs=runs) for each in (True, False))) > epsilon
+    assert (
+        bound(epsilon, *(evidence(publication, epsilon, present=each, runs=runs) for each in (True, False))) > epsilon
+    )
 
 
 def bound(epsilon: Fraction, with_one: np.ndarray, without: np.ndarray) -> float:

@@ -13,17 +13,24 @@ from click.testing import CliRunner
 
 from dpengine.audit import publications
 from dpengine.audit.exact_checks import Check, checks
-from dpengine.audit.publications import WAYS, audit_publications, claimed_epsilon, empirical_bound, evidence, of_release
+from dpengine.audit.publications import (
+    PUBLICATIONS,
+    audit_publications,
+    claimed_epsilon,
+    empirical_bound,
+    evidence,
+    evidence_of_counts,
+)
 from dpengine.cli import main
 from dpengine.errors import PlanError
 from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("publication", PUBLICATIONS)
 @pytest.mark.by_day(3)
-def test_no_output_has_a_log_likelihood_ratio_above_epsilon(way: str) -> None:
+def test_no_output_has_a_log_likelihood_ratio_above_epsilon(publication: str) -> None:
     for present in (True, False):
-        ratios = evidence(way, Fraction(1, 2), present=present, runs=2)
+        ratios = evidence(publication, Fraction(1, 2), present=present, runs=2)
         assert ratios.size == 2
         assert np.abs(ratios).max() <= 0.5 + 1e-9
 
@@ -33,11 +40,11 @@ def test_evidence_is_the_log_of_how_many_times_as_likely_the_noisy_counts_are() 
     setting = publications._direct(Fraction(1))
     values = {("a",): np.array([0, 8]), ("a", "b"): np.array([[3, 3], [3, 3]])}
     marginals = tuple(Measurement(Allocation(name, Fraction(1, 2), 1), value) for name, value in values.items())
-    alone = [of_release(Measurements((one,)), setting) for one in marginals]
+    alone = [evidence_of_counts(Measurements((one,)), setting) for one in marginals]
     without = [int((setting.rows["a"] == 1).sum()), int(((setting.rows["a"] == 1) & (setting.rows["b"] == 0)).sum())]
     by_hand = [(abs(8 - without[0]) - abs(8 - without[0] - 1)) / 2, (abs(3 - without[1]) - abs(3 - without[1] - 1)) / 2]
     assert alone == by_hand
-    assert of_release(Measurements(marginals), setting) == sum(by_hand)
+    assert evidence_of_counts(Measurements(marginals), setting) == sum(by_hand)
 
 
 def test_a_bound_follows_from_how_often_outputs_speak_for_the_person() -> None:
@@ -98,7 +105,7 @@ def test_an_audit_of_anything_unknown_is_refused(
 
 def test_the_command_fails_where_a_promise_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpengine.audit.exact_checks.checks", lambda epsilon: iter(()))
-    monkeypatch.setitem(WAYS, "choice", lambda epsilon, present, runs: np.full(runs, 1.0 if present else -1.0))
+    monkeypatch.setitem(PUBLICATIONS, "choice", lambda epsilon, present, runs: np.full(runs, 1.0 if present else -1.0))
     done = CliRunner().invoke(main, ["audit", "--way", "choice", "--runs", "100"])
     assert done.exit_code == 1
     assert "BROKEN" in done.output

@@ -151,7 +151,7 @@ def test_a_bundle_is_verified_and_a_forged_bound_is_found(made: Release) -> None
         (stated("measurements", 2, "cells_per_person", value=1), "measurement 3"),
         (
             stated("measurements", 1, "cells_per_person", value=None),
-            "measurement 2: it counts persons in more cells",
+            "measurement 2: the number of cells per person, or the table",
         ),
         (stated("tables", 2, "cells_per_person", value=1), "tables is not what plan.yaml says"),
         (stated("measurements", 0, "purpose", value="something else"), "and for no other purpose"),

@@ -55,7 +55,7 @@ def test_another_division_is_refused(name: str, monkeypatch: pytest.MonkeyPatch)
         root = division.root_of_cells
         forged.setattr(division, "root_of_cells", lambda cells: root(cells) ** 2)
         made = bundle_of(name)
-    with pytest.raises(ReleaseError, match=r"of ε, table .* has .* in every version"):
+    with pytest.raises(ReleaseError, match=r"the share of ε of .* is .* in every version"):
         verify(made)
 
 

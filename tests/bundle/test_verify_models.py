@@ -172,7 +172,7 @@ def modelled() -> bytes:
         (stated("model_error", "factor", value=0.0), "an interval is wider than model_error says"),
         (stated_as(lambda factor: factor / 9, "model_error", "factor"), "an interval is wider than model_error says"),
         (narrowed(0.4), NARROWER),
-        (stated("model_error", "power", value=0.6), "the power of model_error is none of those that are tried"),
+        (stated("model_error", "power", value=0.6), "the power of model_error is not one that versions try"),
         (stated("model_error", value=None), "model_error is given if the tables of a model were audited, and only"),
         (purpose("as approved by the ministry"), "no version states this purpose"),
         (purpose("up to 9 pairs\n"), "no version states this purpose"),
@@ -230,7 +230,7 @@ def test_no_more_cells_are_left_by_merging_than_there_are(modelled: bytes, left:
     ("name", "value", "fault"),
     [
         ("cells", -1, "measurements → {} → cells"),
-        ("cells", 8, "measurement {}: more or fewer numbers were drawn"),
+        ("cells", 8, "measurement {}: the number of noisy numbers"),
         ("sensitivity", 0, "measurements → {} → sensitivity"),
     ],
 )
@@ -248,8 +248,8 @@ def test_a_choice_or_an_audit_draws_no_more_numbers_than_it_can(
     ("place", "facts", "fault"),
     [
         (-2, {"merged_to": []}, "a measurement for this purpose is not merged"),
-        (-2, {"columns": ["age"]}, "than for this purpose, or of other columns"),
-        (-1, {"columns": ["age"]}, "than for this purpose, or of other columns"),
+        (-2, {"columns": ["age"]}, "or the columns, do not fit this purpose"),
+        (-1, {"columns": ["age"]}, "or the columns, do not fit this purpose"),
         (-2, {"sensitivity": 767}, DOES_NOT_FIT),
         (-1, {"sensitivity": 767}, DOES_NOT_FIT),
         (-1, {"mechanism": PERMUTE_AND_FLIP}, DOES_NOT_FIT),

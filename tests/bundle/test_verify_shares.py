@@ -133,9 +133,9 @@ def test_honest_shares_are_taken(fields: dict[str, Any]) -> None:
             "among levels of .* so that",
         ),
         (TALLIED, tally_strategy, "divide_over_tallies", of_tallies, "among tables of rows and of persons so that"),
-        (RANGES, parts, "shares_of_parts", of_parts, "of ε, age has .* in every version"),
-        (IN_PARTS, parts, "shares_of_parts", of_parts, "of ε, levels of .* has .* in every version"),
-        (BESIDE_MODEL, parts, "shares_of_parts", of_parts, "of ε, age has .* in every version"),
+        (RANGES, parts, "shares_of_parts", of_parts, "the share of ε of age is .* in every version"),
+        (IN_PARTS, parts, "shares_of_parts", of_parts, "the share of ε of levels of .* is .* in every version"),
+        (BESIDE_MODEL, parts, "shares_of_parts", of_parts, "the share of ε of age is .* in every version"),
     ],
 )
 def test_other_shares_are_refused(
@@ -170,7 +170,7 @@ def test_shares_of_tables_that_are_measured_beside_boxes_follow_from_the_plan(mo
         return [boxes, *moved(others, Fraction(1, 10))]
 
     monkeypatch.setattr(parts, "shares_of_parts", shares)
-    with pytest.raises(ReleaseError, match=r"of ε, (sex|ward) has .* in every version"):
+    with pytest.raises(ReleaseError, match=r"the share of ε of (sex|ward) is .* in every version"):
         verify(bundle_of(APART))
 
 

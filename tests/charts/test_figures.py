@@ -204,7 +204,7 @@ def test_the_numbers_of_the_curve_are_those_that_are_drawn() -> None:
     assert [list(trace.customdata) for trace in lines] == [numbers[name] for name in numbers if name != "ε"]
     predicted = predict(plan).set_index("table")["half_width_95"]
     here = numbers["ε"].index(0.3)
-    assert {name: reach[here] for name, reach in numbers.items() if name != "ε"} == predicted.to_dict()
+    assert {name: axis_range[here] for name, axis_range in numbers.items() if name != "ε"} == predicted.to_dict()
 
 
 @pytest.mark.parametrize(("columns", "across"), [(2, 3), (6, 3), (7, 2), (13, 1)])

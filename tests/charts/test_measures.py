@@ -71,7 +71,7 @@ def test_numbers_below_a_chart_fit_on_a_phone(highest: int, ticks: int) -> None:
 def test_a_small_chart_has_at_least_two_numbers_beside_0(high: int, across: int) -> None:
     """A chart of wages up to 690,000 had one number, 500,000, and hid the 0."""
     ticks = spans._ticks(0, high, across)
-    step = spans._round_step(high / ticks["nticks"]) if "nticks" in ticks else ticks["tickvals"][1]
+    step = spans.round_step(high / ticks["nticks"]) if "nticks" in ticks else ticks["tickvals"][1]
     assert 2 <= high // step <= 4
     assert "tickvals" not in ticks or ticks["tickvals"] == [step * k for k in range(high // int(step) + 1)]
 
@@ -106,7 +106,7 @@ def test_pairs_of_amounts_are_dots_with_their_intervals_and_a_line_at_0(pairs: R
     cells = CellsOfTable(pairs, TABLE, TABLE, {}, measure)
     cells.noisy, cells.low, cells.high = (np.full(cells.low.shape, each) for each in (True, -1.0, 2.0))
     cells.low[0, 0], cells.high[0, 0] = -1000.0, 1000.0
-    assert np.allclose(cells.reach, (-1.12, 2.12)), "one of which nothing is known does not hide the others"
+    assert np.allclose(cells.axis_range, (-1.12, 2.12)), "one of which nothing is known does not hide the others"
     assert figure.layout.xaxis.zeroline
     assert forms(pairs.plan, ("region",), measure) == ("dots", "ranked"), "no map, which would hide the intervals"
     heading = measure.heading(pairs.plan)

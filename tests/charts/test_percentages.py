@@ -48,9 +48,9 @@ def test_what_noise_explains_is_hatched_and_hidden_groups_do_not_stretch_the_axi
     frame = pd.DataFrame({"ill": list(ILL.labels)[:3], **numbers})
     cells = PercentCells(PLAN, ("ill",), (), frame, digits=0)
     assert cells.noisy.tolist() == [True, False, True]
-    assert cells.reach == (0, pytest.approx(95 * 1.04))
+    assert cells.axis_range == (0, pytest.approx(95 * 1.04))
     wide = PercentCells(PLAN, ("ill",), (), frame.assign(low=[0, 60, 0], high=[20, 100, 100]), digits=0)
-    assert wide.reach == (0, pytest.approx(90 * 1.04)), "a bar is whole, its interval is too wide"
+    assert wide.axis_range == (0, pytest.approx(90 * 1.04)), "a bar is whole, its interval is too wide"
     drawn = percentages_drawing(cells, PLAN)
     assert drawn is not None
     assert {trace["marker"]["pattern"]["shape"] for trace in drawn[0].data} == {"", "/"}

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from dpengine import Plan, open_table
-from dpengine.counting.contribution_bounding import among, marked_rows
+from dpengine.counting.contribution_bounding import is_one_of, marked_rows
 from dpengine.counting.count import count
 from dpengine.sources.databases.dialects import LOCAL
 
@@ -76,5 +76,5 @@ def test_rows_that_do_not_count_do_not_use_up_the_bound_of_a_person(rows: int) -
 
 
 def test_runs_of_codes_are_one_comparison_each() -> None:
-    assert among("k", [5]) == "(k BETWEEN 5 AND 5)"
-    assert among("k", [0, 1, 3, 4]) == "(k BETWEEN 0 AND 1 OR k BETWEEN 3 AND 4)"
+    assert is_one_of("k", [5]) == "(k BETWEEN 5 AND 5)"
+    assert is_one_of("k", [0, 1, 3, 4]) == "(k BETWEEN 0 AND 1 OR k BETWEEN 3 AND 4)"

@@ -17,7 +17,7 @@ import pytest
 
 from dpengine.counting.count import count, digest, digest_and_count
 from dpengine.counting.pieces import parquet_file
-from dpengine.counting.pieces.known_texts import KnownTexts
+from dpengine.counting.pieces.text_cache import TextCache
 from dpengine.errors import TableError
 from dpengine.sources.files import parquet
 from dpengine.sources.open import open_table
@@ -193,7 +193,7 @@ def test_texts_get_their_own_results_in_any_order():
         asked.extend(texts.to_pylist())
         return np.array([len(each) for each in texts.to_pylist()])
 
-    known = KnownTexts(lengths)
+    known = TextCache(lengths)
     for texts in (["a", "bb"], ["bb", "a"], ["a", "bb"], ["ccc", "a"], ["ccc"], [], ["dddd", "bb"], ["a", "bb"]):
         assert known.of(pa.array(texts, pa.string())).tolist() == [len(each) for each in texts]
     assert sorted(asked) == ["a", "bb", "ccc", "dddd"], "each is looked at once"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dpengine.errors import TableError
-from dpengine.isolation.run import Died, Limits, run
+from dpengine.isolation.run import Limits, ProcessEnded, run
 from dpengine.translation.catalogue import speaking
 from tests.isolation.jobs import wait_for
 
@@ -48,7 +48,7 @@ def test_an_error_of_the_caller_comes_back_with_all_its_faults():
     ],
 )  # fmt: skip
 def test_the_end_of_a_process_ends_one_call_only(function, arguments):
-    with pytest.raises(Died):
+    with pytest.raises(ProcessEnded):
         call(function, **arguments)
     assert call("allocate", size=5) == 5
 
@@ -56,7 +56,7 @@ def test_the_end_of_a_process_ends_one_call_only(function, arguments):
 def test_calls_beside_a_crash_come_to_their_end(tmp_path):
     with ThreadPoolExecutor(1) as pool:
         beside = pool.submit(call, "wait_for", path=str(tmp_path / "go"))
-        with pytest.raises(Died):
+        with pytest.raises(ProcessEnded):
             call("crash")
         (tmp_path / "go").touch()
         assert beside.result() == "waited"
@@ -74,7 +74,7 @@ def test_a_limit_ends_the_call_that_passes_it_and_no_other(what, tmp_path):
     limits, function, within, beyond = LIMITED[what]
     place = {"path": str(tmp_path / "written")} if function == "write" else {}
     call(function, limits, **within, **place)
-    with pytest.raises(Died):
+    with pytest.raises(ProcessEnded):
         call(function, limits, **beyond, **place)
     call(function, limits, **within, **place)
 
@@ -90,7 +90,7 @@ def test_it_answers_in_the_language_of_its_caller(code):
 
 
 def test_processor_time_is_limited():
-    with pytest.raises(Died):
+    with pytest.raises(ProcessEnded):
         call("compute", Limits(1 << 30, 1, 1 << 20))
 
 
@@ -120,7 +120,7 @@ def test_nothing_stays_open():
     before = os.listdir("/proc/self/fd")
     for _ in range(5):
         call("parent")
-        with pytest.raises(Died):
+        with pytest.raises(ProcessEnded):
             call("crash")
     assert os.listdir("/proc/self/fd") == before
 

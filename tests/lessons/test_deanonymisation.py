@@ -58,7 +58,7 @@ def test_a_person_whose_record_is_left_out_cannot_be_found() -> None:
         days=None,
     )
     gone = lesson.find_people(RATINGS, half, 6, targets=800)
-    assert 0 < gone.right <= 400
+    assert 0 < gone.correct <= 400
 
 
 @pytest.mark.parametrize(

@@ -71,15 +71,15 @@ def test_impossible_outputs_prove_the_truth_at_any_epsilon(sampler: Sampler, eps
     # About 0.82 are proved and 0.9 right; a false alarm is less likely than one at 0.77 and 0.86.
     assert binom.cdf(0.7 * GAMES, GAMES, 0.77) < 1e-9 > binom.cdf(0.8 * GAMES, GAMES, 0.86)
     assert verdicts.proved.share > 0.7
-    assert verdicts.right.share > 0.8
-    assert not within(verdicts.right, posterior(0.5, min(epsilon, Fraction(1))))
+    assert verdicts.correct.share > 0.8
+    assert not within(verdicts.correct, posterior(0.5, min(epsilon, Fraction(1))))
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_outputs_of_this_engine_prove_nothing_and_guesses_reach_the_bound(epsilon: Fraction) -> None:
     verdicts = attack_engine(epsilon, GAMES)
     assert verdicts.proved.successes == 0
-    assert agrees(verdicts.right, posterior(0.5, epsilon))
+    assert agrees(verdicts.correct, posterior(0.5, epsilon))
 
 
 @both

@@ -282,9 +282,9 @@ def test_every_change_in_a_release_is_found(fault: str) -> None:
             other |= {"epsilon": exact_text(epsilon), "scale": exact_text(other["sensitivity"] / epsilon)}
             measured += [other] if fault == "boxes twice" else []
     expected = {
-        "a level left out": "is not the levels of place", "surer": "does not follow from the measurements",
-        "one box left out": "no other, is to be measured once in boxes",
-        "boxes twice": "no other, is to be measured once in boxes",
+        "a level left out": "are not the levels of place", "surer": "does not follow from the measurements",
+        "one box left out": "must be measured in boxes, once",
+        "boxes twice": "must be measured in boxes, once",
     }  # fmt: skip
     assert any(expected[fault] in each for each in faults_of(zipped(members)))
 

@@ -210,7 +210,7 @@ def test_a_release_is_kept_reopened_and_verified_and_costs_nothing_again() -> No
     (("columns", ["town", "pay"]), "no such quantiles"),
     (("columns", []), "no such quantiles"),
     (("merged_to", [2]), "not merged"),
-    (("purpose", "something else"), "a row is not 40 units of these columns"),
+    (("purpose", "something else"), "units_per_row is not 40, as for these columns"),
 ])  # fmt: skip
 def test_a_changed_choice_is_found(edit: tuple[str, object], fault: str) -> None:
     members = members_of(_bundle())
@@ -244,7 +244,7 @@ def test_earlier_versions_say_nothing_of_choices_and_make_none() -> None:
     sentences = [promises(plan, version)["post_processing"] for version in (4, 5, 6)]
     assert sentences[0] == sentences[1] != sentences[2]
     stated("schema_version", value=5)(members)
-    assert any("a row is not 40 units" in each for each in faults_of(zipped(members)))
+    assert any("units_per_row is not 40" in each for each in faults_of(zipped(members)))
 
 
 @pytest.mark.parametrize("step", ["0.5", "0.01"])

@@ -41,7 +41,7 @@ FAULTS = [
     Fault(
         "verify takes any shares of a search",
         DIVISION,
-        "if not _is_optimal(plan, [each.columns for each in whole], spent):",
+        "if not _is_optimal(plan, [each.columns for each in marginals], spent):",
         "if False:",
         OTHER_SHARES,
         quick=True,
@@ -77,7 +77,7 @@ FAULTS = [
     Fault(
         "verify takes any shares of crossed levels",
         DIVISION,
-        "yield from _wrong_levels(plan, whole)",
+        "yield from _wrong_levels(plan, marginals)",
         "yield from ()",
         OTHER_SHARES,
     ),
@@ -91,7 +91,7 @@ FAULTS = [
     Fault(
         "verify takes any shares of levels within a part",
         DIVISION,
-        "yield from _wrong_levels(part, of_part)",
+        "yield from _wrong_levels(part, in_part)",
         "yield from ()",
         OTHER_SHARES,
     ),
@@ -119,8 +119,8 @@ FAULTS = [
     Fault(
         "verify takes any shares of tables that are measured beside boxes",
         DIVISION,
-        "given += [each.epsilon for each in whole if each.columns in direct]",
-        "given += shares[len(given) :][: len(direct)]",
+        "stated_shares += [each.epsilon for each in marginals if each.columns in direct]",
+        "stated_shares += shares[len(stated_shares) :][: len(direct)]",
         "tests/bundle/test_verify_shares.py::test_shares_of_tables_that_are_measured_beside_boxes_follow_from_the_plan",
     ),
     Fault(
@@ -133,8 +133,8 @@ FAULTS = [
     Fault(
         "verify takes any shares of parts",
         DIVISION,
-        'if epsilon != share:\n            yield f"manifest.json: of ε, {name}',
-        'if False:\n            yield f"manifest.json: of ε, {name}',
+        'if epsilon != share:\n            yield f"manifest.json: the share of ε of {name}',
+        'if False:\n            yield f"manifest.json: the share of ε of {name}',
         OTHER_SHARES,
     ),
     Fault(
@@ -148,15 +148,15 @@ FAULTS = [
     Fault(
         "verify takes fewer boxes than there are strata",
         CHOICES,
-        "drawn = least <= entry.cells <= most",
-        "drawn = 0 < entry.cells <= most",
+        "size_fits = least <= entry.cells <= most",
+        "size_fits = 0 < entry.cells <= most",
         OF_RANGES,
     ),
     Fault(
         "verify takes more boxes than a tree has",
         CHOICES,
-        "drawn = least <= entry.cells <= most",
-        "drawn = least <= entry.cells <= 2 * most",
+        "size_fits = least <= entry.cells <= most",
+        "size_fits = least <= entry.cells <= 2 * most",
         OF_RANGES,
     ),
     Fault(
@@ -198,22 +198,22 @@ FAULTS = [
     Fault(
         "verify takes an audit of any sensitivity",
         CHOICES,
-        "(GRAIN * rows) == 0 and entry.mechanism == DISCRETE_LAPLACE\n        drawn = entry.cells in",
-        "1 == 0 and entry.mechanism == DISCRETE_LAPLACE\n        drawn = entry.cells in",
+        "(GRAIN * rows) == 0 and entry.mechanism == DISCRETE_LAPLACE\n        size_fits = entry.cells in",
+        "1 == 0 and entry.mechanism == DISCRETE_LAPLACE\n        size_fits = entry.cells in",
         FITS,
     ),
     Fault(
         "verify takes a choice among pairs of any sensitivity",
         CHOICES,
-        "fits &= not one or entry.sensitivity == GRAIN * rows",
+        "fits &= not is_score or entry.sensitivity == GRAIN * rows",
         "fits &= True",
         FITS,
     ),
     Fault(
         "verify takes a private choice of some columns",
         CHOICES,
-        "drawn = entry.cells == 0 and not entry.columns",
-        "drawn = entry.cells == 0",
+        "size_fits = entry.cells == 0 and not entry.columns",
+        "size_fits = entry.cells == 0",
         FITS,
     ),
     Fault(
@@ -300,7 +300,7 @@ FAULTS = [
     Fault(
         "which rows of a person count in a mechanism is the same for all data",
         MECHANISM,
-        'book.derive_key("truncation", fingerprint, plan_id.encode())',
+        'charged.derive_key("truncation", fingerprint, plan_id.encode())',
         'b"any"',
         CHOSEN,
     ),
@@ -322,14 +322,14 @@ FAULTS = [
     Fault(
         "a release id may be used for two releases",
         "dpengine/accounting/ledger.py",
-        "if book.named(outcome.release_id) is not None:",
+        "if snapshot.named(outcome.release_id) is not None:",
         "if False:",
         "tests/accounting/test_ledger.py::test_a_release_id_is_used_once",
     ),
     Fault(
         "a release that the budget refuses is counted first",
         "dpengine/accounting/ledger.py",
-        "                _refuse(book, charge, [])\n",
+        "                _refuse(snapshot, charge, [])\n",
         "",
         "tests/accounting/test_ledger.py::test_nothing_is_drawn_when_the_cap_refuses",
     ),
@@ -343,7 +343,7 @@ FAULTS = [
     Fault(
         "which rows of a person count in an answer is the same for all data",
         "dpengine/ask.py",
-        'book.derive_key("truncation", fingerprint, question.key.encode())',
+        'charged.derive_key("truncation", fingerprint, question.key.encode())',
         'b"any"',
         "tests/test_ask.py",
     ),
@@ -357,7 +357,7 @@ FAULTS = [
     Fault(
         "noise is drawn before the budget of near copies is looked at",
         "dpengine/accounting/ledger.py",
-        "                _refuse(book, charge, alike)\n                if report",
+        "                _refuse(snapshot, charge, alike)\n                if report",
         "                if report",
         "tests/test_near_copies.py::test_no_noise_is_drawn_for_a_near_copy_that_the_budget_refuses",
     ),

@@ -684,7 +684,7 @@ FAULTS = [
     Fault(
         "all rows of a person count where values are found",
         "dpengine/counting/universe_keys.py",
-        "        rows = bounded_rows(rows, 1, kept, key, dialect)\n",
+        "        rows = bounded_rows(rows, 1, limit, key, dialect)\n",
         "        rows = rows\n",
         "tests/counting/test_universe_keys.py::test_a_person_counts_with_at_most_k_rows_whatever_the_other_rows",
     ),
@@ -904,8 +904,8 @@ FAULTS = [
     Fault(
         "verify takes a standard deviation below 0",
         "dpengine/bundle/checks/amount_check.py",
-        'least = 0.0 if each.kind == "standard_deviation" else -most',
-        "least = -most",
+        'lowest = 0.0 if each.kind == "standard_deviation" else -highest',
+        "lowest = -highest",
         "tests/estimate/test_associations.py::test_a_bundle_with_them_verifies_and_a_changed_one_does_not",
     ),
     Fault(

@@ -11,7 +11,7 @@ TALLIES = "dpengine/spec/tallies.py"
 BOUNDING = "dpengine/counting/contribution_bounding.py"
 LEDGER = "dpengine/accounting/ledger.py"
 LEDGER_ACCESS = "dpengine/accounting/ledger_access.py"
-BOOK = "dpengine/accounting/book.py"
+SNAPSHOT = "dpengine/accounting/snapshot.py"
 CHAIN = "dpengine/accounting/hash_chain.py"
 WITNESS = "dpengine/accounting/witness.py"
 UPKEEP = "dpengine/accounting/upkeep.py"
@@ -86,8 +86,8 @@ FAULTS = [
     Fault(
         "a person keeps a row too many",
         BOUNDING,
-        "AS c WHERE place <= {kept.rows}",
-        "AS c WHERE place <= {kept.rows} + 1",
+        "AS c WHERE place <= {limit.rows}",
+        "AS c WHERE place <= {limit.rows} + 1",
         OF_BOUNDING,
     ),
     Fault(
@@ -99,7 +99,11 @@ FAULTS = [
     ),
     Fault("a person counts twice in a cell", BOUNDING, "WHERE again = 1", "WHERE again >= 1", OF_DISTINCT),
     Fault(
-        "a person counts in a cell too many", BOUNDING, "turn <= {kept.cells}", "turn <= {kept.cells} + 1", OF_DISTINCT
+        "a person counts in a cell too many",
+        BOUNDING,
+        "turn <= {limit.cells}",
+        "turn <= {limit.cells} + 1",
+        OF_DISTINCT,
     ),
     Fault(
         "tables of several cells per person have the noise of one cell",
@@ -118,8 +122,8 @@ FAULTS = [
     Fault(
         "persons in one cell each count with all of their rows",
         BOUNDING,
-        "return Kept(each.bound)",
-        "return Kept(plan.unit.rows)",
+        "return RowLimit(counted.bound)",
+        "return RowLimit(plan.unit.rows)",
         OF_DISTINCT,
     ),
     Fault(
@@ -153,9 +157,9 @@ FAULTS = [
     Fault(
         "all rows of a person count where quantiles are chosen",
         "dpengine/counting/count.py",
-        "joints, kept_of(plan, tally), truncation_key, _share",
-        'joints, kept_of(plan.at("1").model_copy(update={"unit": plan.unit.model_copy(update={"rows": 99})}), tally)'
-        " if stepped else kept_of(plan, tally), truncation_key, _share",
+        "limit = row_limit_of(plan, tally)\n",
+        'everybody = plan.at("1").model_copy(update={"unit": plan.unit.model_copy(update={"rows": 99})})\n'
+        "        limit = row_limit_of(everybody if stepped else plan, tally)\n",
         "tests/measure/test_quantile_choice.py::test_a_person_keeps_as_many_rows_where_steps_are_counted_as_elsewhere",
     ),
     Fault(
@@ -168,8 +172,8 @@ FAULTS = [
     Fault(
         "a question keeps a row too many of a person",
         "dpengine/counting/single_query.py",
-        "Kept(unit.rows), selection.truncation_key",
-        "Kept(unit.rows + 1), selection.truncation_key",
+        "RowLimit(unit.rows), selection.truncation_key",
+        "RowLimit(unit.rows + 1), selection.truncation_key",
         MANY_ROWS,
     ),
     Fault(
@@ -204,8 +208,8 @@ FAULTS = [
     Fault(
         "a row without a group counts in the last one",
         "dpengine/counting/single_query.py",
-        "for k in range(0 if complete else len(of), where)]",
-        "for k in range(0 if complete else where, where)]",
+        "for k in range(0 if complete else len(outputs), first_condition)]",
+        "for k in range(0 if complete else first_condition, first_condition)]",
         "tests/test_ask.py::test_a_row_without_a_group_counts_in_none",
     ),
     # What is stored
@@ -423,8 +427,8 @@ FAULTS = [
     Fault(
         "several reports cost as much as one",
         LOCAL + "coins.py",
-        "log_up(Fraction(ratio) ** times)",
-        "log_up(Fraction(ratio))",
+        "log_rounded_up(Fraction(ratio) ** times)",
+        "log_rounded_up(Fraction(ratio))",
         "dpengine/mechanisms/local/coins.py",
     ),
     Fault(
@@ -487,7 +491,7 @@ FAULTS = [
     # Ledger
     Fault(
         "a cap binds each charge alone",
-        BOOK,
+        SNAPSHOT,
         "spent + epsilon <= cap",
         "epsilon <= cap",
         OF_LEDGER + "::test_a_refusal_says_what_was_asked_spent_and_left_and_the_ways_out",
@@ -510,7 +514,7 @@ FAULTS = [
     Fault(
         "the cap is not looked at when a charge is recorded",
         LEDGER,
-        "            approval = _refuse(book, charge, alike)\n",
+        "            approval = _refuse(snapshot, charge, alike)\n",
         "            approval = None\n",
         OF_LEDGER + "::test_threads_that_share_a_ledger_are_granted_exactly_what_the_cap_allows",
     ),
@@ -531,8 +535,8 @@ FAULTS = [
     Fault(
         "an approval is for any plan of its dataset",
         RECORDS,
-        "wanted = charge.plan_sha256, same_name(charge.dataset),",
-        "wanted = next(iter(book.requests)).plan_sha256, same_name(charge.dataset),",
+        "terms = charge.plan_sha256, same_name(charge.dataset),",
+        "terms = next(iter(snapshot.requests)).plan_sha256, same_name(charge.dataset),",
         OF_RECORDS + "::test_an_approval_is_for_exactly_its_plan",
     ),
     Fault(
@@ -551,14 +555,14 @@ FAULTS = [
     ),
     Fault(
         "the same data under another name has a budget of its own",
-        BOOK,
+        SNAPSHOT,
         " or row.fingerprint in prints",
         "",
         OF_LEDGER + "::test_the_same_data_under_another_name_shares_the_budget",
     ),
     Fault(
         "a capital letter opens a second budget",
-        BOOK,
+        SNAPSHOT,
         "same_name(row.dataset) in spellings",
         "row.dataset == dataset",
         OF_LEDGER + "::test_spellings_of_a_name_are_one_dataset",
@@ -601,8 +605,8 @@ FAULTS = [
     Fault(
         "a result is shown that was not recorded",
         LEDGER,
-        "payload = self.record(charge, drawn(draw, exact))",
-        "payload = drawn(draw, exact).payload",
+        "payload = self.record(charge, outcome_of(draw, exact))",
+        "payload = outcome_of(draw, exact).payload",
         OF_LEDGER + "::test_a_charge_is_drawn_once_and_always_shown_from_what_is_stored",
     ),
     Fault(
@@ -636,7 +640,7 @@ FAULTS = [
     Fault(
         "near copies are looked for before a charge, and no longer when it is recorded",
         LEDGER,
-        "alike = recognition.resembling(connection, book, self._key, *data, charge.sketch)\n            approval",
+        "alike = recognition.resembling(connection, snapshot, self._key, *data, charge.sketch)\n            approval",
         "alike: list[Resemblance] = []\n            approval",
         "tests/accounting/test_ledger_faults.py::test_one_of_two_processes_with_near_copies_gets_the_last_unit",
     ),
@@ -716,7 +720,7 @@ FAULTS = [
     Fault(
         "a Parquet file may hold other numbers than its table",
         "dpengine/bundle/portals/parquet.py",
-        "return bool(actual.read().equals(wanted.read()))",
+        "return bool(actual.read().equals(published.read()))",
         "return bool(actual.read())",
         "tests/bundle/portals/test_portals.py::test_a_parquet_file_that_says_something_else_is_found",
     ),
@@ -772,7 +776,7 @@ FAULTS = [
     Fault(
         "the signing key is made after noise was drawn",
         "dpengine/release.py",
-        "        signer = keep_signing_key(book)\n",
+        "        signer = keep_signing_key(ledger)\n",
         "",
         "tests/test_signed_release.py::test_without_a_key_nothing_is_drawn",
     ),
@@ -838,8 +842,8 @@ FAULTS = [
     Fault(
         "persons in another engine count in all of their cells",
         "dpengine/counting/pushdown.py",
-        "kept, key, dialect, joints.places(kept.columns))",
-        "Kept(kept.rows, kept.cells and 10**6), key, dialect, joints.places(kept.columns))",
+        "limit, key, dialect, joints.places(limit.columns))",
+        "RowLimit(limit.rows, limit.cells and 10**6), key, dialect, joints.places(limit.columns))",
         "tests/counting/test_pushdown.py::test_the_same_cells_of_each_person_are_kept",
     ),
     Fault(
@@ -879,7 +883,7 @@ FAULTS = [
     ),
     Fault(
         "texts that look like earlier ones get the results of those",
-        "dpengine/counting/pieces/known_texts.py",
+        "dpengine/counting/pieces/text_cache.py",
         "            if texts.equals(earlier):\n",
         "            if len(texts) == len(earlier):\n",
         "tests/counting/test_pieces_of_parquet.py::test_texts_get_their_own_results_in_any_order",
@@ -928,30 +932,30 @@ FAULTS = [
     ),
     Fault(
         "a missing amount of few different texts is a value",
-        "dpengine/counting/pieces/known_texts.py",
-        "partial(_codes_of_few, known, column.missing_place)",
-        "partial(_codes_of_few, known, column.missing_code)",
+        "dpengine/counting/pieces/text_cache.py",
+        "partial(_codes_of_few, cache, column.missing_place)",
+        "partial(_codes_of_few, cache, column.missing_code)",
         "tests/counting/test_pieces_of_text.py::test_a_missing_amount_among_few_different_ones_counts_as_missing",
     ),
     Fault(
         "an amount written as nan is a value",
-        "dpengine/counting/pieces/known_texts.py",
+        "dpengine/counting/pieces/text_cache.py",
         "codes[nan > 0] = column.missing_place",
         "codes[nan > 0] = column.missing_code",
         "tests/counting/test_pieces_of_text.py::test_few_different_texts_are_counted_as_by_sql_however_they_are_written",
     ),
     Fault(
         "texts that are not written as declared count as the first value",
-        "dpengine/counting/pieces/known_texts.py",
-        "        codes[rest] = by_sql(texts.take(arrow.from_numpy(np.flatnonzero(rest))))\n",
-        "        codes[rest] = 0\n",
+        "dpengine/counting/pieces/text_cache.py",
+        "        codes[undecided] = by_sql(texts.take(arrow.from_numpy(np.flatnonzero(undecided))))\n",
+        "        codes[undecided] = 0\n",
         "tests/counting/test_pieces_of_text.py::test_few_different_texts_are_counted_as_by_sql_however_they_are_written",
     ),
     Fault(
         "a missing amount among numerals is a value",
         "dpengine/counting/pieces/text_file.py",
-        "known, lookup, column.missing_place)",
-        "known, lookup, column.missing_code)",
+        "cache, lookup, column.missing_place)",
+        "cache, lookup, column.missing_code)",
         "tests/counting/test_pieces_of_text.py::test_pieces_are_counted_and_digested_as_by_sql",
     ),
     Fault(
@@ -978,7 +982,7 @@ FAULTS = [
     Fault(
         "texts that are no plain numerals are counted as numbers",
         "dpengine/counting/pieces/text_file.py",
-        "        codes[cells.odd] = by_entry(known, cells.odd_texts, missing)\n",
+        "        codes[cells.odd] = by_entry(cache, cells.odd_texts, missing)\n",
         "        pass\n",
         "tests/counting/test_pieces_of_text.py::test_pieces_are_counted_and_digested_as_by_sql",
     ),
@@ -1071,21 +1075,21 @@ FAULTS = [
     Fault(
         "a model in a bundle may lack one of its columns",
         PRICES,
-        "for table in tables_of_model(checked, plan.finest) for name in table} - known):",
-        "for table in tables_of_model(checked, plan) for name in table} & known - known):",
+        "for table in tables_of_model(checked, plan.finest) for name in table} - covered):",
+        "for table in tables_of_model(checked, plan) for name in table} & covered - covered):",
         OF_MODELS,
     ),
     Fault(
         "columns of a model in a bundle have any half-width",
         PRICES,
-        "fits = wanted is not None and _is_near(entry.half_width_95, wanted)",
-        "fits = wanted is not None",
+        "fits = expected is not None and _is_near(entry.half_width_95, expected)",
+        "fits = expected is not None",
         OF_MODELS,
     ),
     Fault(
         "columns of a model in a bundle have any half-width in an earlier version",
         PRICES,
-        "fits = wanted is None or entry.half_width_95 >= IN_SUMS * (wanted - 1)",
+        "fits = expected is None or entry.half_width_95 >= IN_SUMS * (expected - 1)",
         "fits = True",
         OF_MODELS,
     ),
@@ -1199,15 +1203,15 @@ FAULTS = [
     Fault(
         "intervals of means in a bundle may lie around other sums than those of other tables",
         "dpengine/bundle/checks/width_check.py",
-        "agree &= not (np.abs(here - before) > apart_here + apart_before).any()",
-        "agree &= bool(np.isfinite(apart_here).any())",
+        "agree &= not (np.abs(here - before) > tolerance_here + tolerance_before).any()",
+        "agree &= bool(np.isfinite(tolerance_here).any())",
         OF_AMOUNTS + "::test_intervals_of_means_and_sums_lie_around_the_same_sums",
     ),
     Fault(
         "intervals of means in a bundle may have any width if values may be missing",
         "dpengine/bundle/checks/width_check.py",
-        "apart = OF_PEOPLE * self.noise_along",
-        "apart = 1e9 * OF_PEOPLE * self.noise_along",
+        "tolerance = OF_PEOPLE * self.noise_along",
+        "tolerance = 1e9 * OF_PEOPLE * self.noise_along",
         OF_AMOUNTS + "::test_intervals_of_means_are_about_as_wide_as_their_noise_if_values_may_be_missing",
     ),
     Fault(

@@ -161,7 +161,7 @@ FAULTS = [
     Fault(
         "a process that died gives an empty answer",
         RUN,
-        "    if not reply:\n        raise Died\n",
+        "    if not reply:\n        raise ProcessEnded\n",
         "    if not reply:\n        return None\n",
         OF_RUN + "::test_the_end_of_a_process_ends_one_call_only",
     ),
@@ -327,8 +327,8 @@ FAULTS = [
     Fault(
         "a marginal has the axes of its joint table",
         "dpengine/counting/joint_tables.py",
-        "summed.transpose([left.index(name) for name in marginal])",
-        "summed.reshape([summed.shape[left.index(name)] for name in marginal])",
+        "summed.transpose([kept_names.index(name) for name in marginal])",
+        "summed.reshape([summed.shape[pending.index(name)] for name in marginal])",
         "tests/counting/test_count.py",
     ),
     Fault(
@@ -409,29 +409,29 @@ FAULTS = [
     Fault(
         "a group of a percentage is taken to be without noise",
         PERCENTAGES,
-        "        square = group**2 - of_group[beyond] ** 2\n",
+        "        square = group**2 - of_group[opposite] ** 2\n",
         "        square = group**2\n",
         OF_PERCENTAGES + "::test_intervals_of_directly_measured_tables_hold_at_least_95_in_100",
     ),
     Fault(
         "a cell shares all of the noise of its group",
         PERCENTAGES,
-        "    shared = [side**2 / size * alike for side in apart]\n",
-        "    shared = [side**2 * alike for side in apart]\n",
+        "    covariance = [side**2 / size * same_noise for side in group_noise]\n",
+        "    covariance = [side**2 * same_noise for side in group_noise]\n",
         OF_PERCENTAGES + "::test_intervals_of_directly_measured_tables_hold_at_least_95_in_100",
     ),
     Fault(
         "a group that was not published is as noisy as if it was measured by its cells alone",
         PERCENTAGES,
-        "    if alike and published is None:",
+        "    if same_noise and published is None:",
         "    if False:",
         OF_PERCENTAGES + "::test_intervals_hold_where_a_group_is_less_noisy_than_its_cells",
     ),
     Fault(
         "the sides of an interval are exchanged",
         PERCENTAGES,
-        "for side, beyond, sign in ((0, 1, -1), (1, 0, 1)):",
-        "for side, beyond, sign in ((1, 0, -1), (0, 1, 1)):",
+        "for side, opposite, sign in ((0, 1, -1), (1, 0, 1)):",
+        "for side, opposite, sign in ((1, 0, -1), (0, 1, 1)):",
         OF_PERCENTAGES + "::test_each_limit_takes_the_sides_that_point_away_from_it",
     ),
     Fault(
@@ -465,8 +465,8 @@ FAULTS = [
     Fault(
         "what a file rounds decides whether a group is hidden",
         PERCENTAGES,
-        "group > of_group[beyond] * (1 + ROUNDING)",
-        "group > of_group[beyond]",
+        "group > of_group[opposite] * (1 + ROUNDING)",
+        "group > of_group[opposite]",
         OF_PERCENTAGES + "::test_a_group_as_large_as_its_noise_is_hidden_whatever_is_rounded",
     ),
     Fault(
@@ -487,36 +487,36 @@ FAULTS = [
     Fault(
         "errors of a cell and of its group are taken to have nothing in common",
         NOISY_NUMBER,
-        "    both = [np.full((1, 1), shared)] * 2",
-        "    both = [np.full((1, 1), -shared)] * 2",
+        "    covariances = [np.full((1, 1), covariance)] * 2",
+        "    covariances = [np.full((1, 1), -covariance)] * 2",
         OF_COMBINED_INTERVALS,
     ),
     Fault(
         "errors of two numbers are taken to cancel each other in their difference",
         NOISY_NUMBER,
-        "one**2 + two**2 - 2 * together * one * two",
+        "one**2 + two**2 - 2 * rho * one * two",
         "one**2 + two**2 - 2 * one * two",
         OF_COMBINED_INTERVALS,
     ),
     Fault(
         "a single cell has an interval of its own beside the published one",
         COMBINE,
-        "return cells.published(kind, wanted[0]) or cells.rounded(",
+        "return cells.published(kind, selections[0]) or cells.rounded(",
         "return cells.rounded(",
         OF_COMBINE + "::test_a_single_cell_has_the_interval_that_was_published",
     ),
     Fault(
         "a percentage is of the people in the group, or else in the cells",
         COMBINE,
-        "both[name] = [label for label in where[name] if label in of[name]]",
-        "both[name] = [*where[name]]",
+        "joined[name] = [label for label in where[name] if label in of[name]]",
+        "joined[name] = [*where[name]]",
         OF_COMBINE + "::test_without_noise_to_speak_of_numbers_are_exact",
     ),
     Fault(
         "a share is compared with that of other people in the same group, who are none of it",
         COMBINE,
-        "cells.number(kind, wanted[2], _own_group(wanted[1], wanted[2]))",
-        "cells.number(kind, wanted[2], wanted[1])",
+        "cells.number(kind, selections[2], _group_of_cells(selections[1], selections[2]))",
+        "cells.number(kind, selections[2], selections[1])",
         OF_COMBINE + "::test_without_noise_to_speak_of_numbers_are_exact",
     ),
     Fault(
@@ -543,8 +543,8 @@ FAULTS = [
     Fault(
         "errors of two numbers are taken to be independent in their ratio",
         NOISY_NUMBER,
-        "shared = together * cell.below * side",
-        "shared = 0.0 * cell.below * side",
+        "covariance = rho * cell.below * side",
+        "covariance = 0.0 * cell.below * side",
         OF_COMBINE + "::test_a_ratio_has_the_interval_of_fieller_on_either_side_of_0",
     ),
     Fault(
@@ -564,7 +564,7 @@ FAULTS = [
     Fault(
         "a number is compared with that of a group which is another one in the earlier release",
         COMBINE,
-        "            if label in apart:",
+        "            if label in left_out:",
         "            if False:",
         OF_COMBINE + "::test_changes_are_of_what_stands_for_the_same_in_both_releases",
     ),
@@ -656,8 +656,8 @@ FAULTS = [
     Fault(
         "labels of a table whose columns stand in another order are mixed up",
         COMPARE,
-        "[own.index(name) for name in table]",
-        "[*range(len(own))]",
+        "[published_table.index(name) for name in table]",
+        "[*range(len(published_table))]",
         OF_COMPARE + "::test_a_table_is_the_same_whatever_the_order_of_its_columns",
     ),
     Fault(

@@ -170,8 +170,8 @@ FAULTS = [
     Fault(
         "replicates have no noise",
         REPLICATES,
-        "_uniforms(release_id, (what, side), shape)",
-        "_uniforms(release_id, what, shape)",
+        "_uniforms(release_id, (stream, side), shape)",
+        "_uniforms(release_id, stream, shape)",
         "tests/replicates/test_replicates.py::test_fresh_noise_has_the_moments_of_discrete_laplace_noise",
     ),
     Fault(
@@ -227,7 +227,7 @@ FAULTS = [
     Fault(
         "a measurement of a column that is not there ends the program",
         MEASUREMENTS,
-        "if each.purpose is None and known.issuperset(each.columns)",
+        "if each.purpose is None and released.issuperset(each.columns)",
         "if each.purpose is None",
         OF_RANGES,
     ),
@@ -333,7 +333,7 @@ FAULTS = [
     Fault(
         "a manifest says of merged cells that each was measured",
         "dpengine/bundle/manifest.py",
-        '({"merged_to": list(one.values.shape)} if one.merged else {})',
+        '({"merged_to": list(each.values.shape)} if each.merged else {})',
         "{}",
         OF_VERIFY + "::test_a_manifest_says_how_many_cells_were_left_by_merging",
     ),
@@ -400,8 +400,8 @@ FAULTS = [
     Fault(
         "private choices may be stated for one row of a person",
         "dpengine/bundle/checks/choice_check.py",
-        "fits = entry.mechanism == chosen and entry.sensitivity % (GRAIN * rows) == 0",
-        "fits = entry.mechanism == chosen and entry.sensitivity % GRAIN == 0",
+        "fits = entry.mechanism == mechanism and entry.sensitivity % (GRAIN * rows) == 0",
+        "fits = entry.mechanism == mechanism and entry.sensitivity % GRAIN == 0",
         OF_MODEL + "::test_choices_and_audits_are_stated_for_all_rows_of_a_person",
     ),
     Fault(
@@ -414,8 +414,8 @@ FAULTS = [
     Fault(
         "merged cells may be more than there are of a column",
         MEASUREMENTS,
-        "all(0 < some <= size for some, size",
-        "all(0 < some for some, size",
+        "all(0 < cells <= size for cells, size",
+        "all(0 < cells for cells, size",
         OF_MODEL + "::test_no_more_cells_are_left_by_merging_than_there_are",
     ),
     Fault(
@@ -435,22 +435,22 @@ FAULTS = [
     Fault(
         "the interval of a mean may go beyond its bounds",
         "dpengine/bundle/checks/amount_check.py",
-        'ends = (least, most) if kind == "mean" else ()',
-        "ends = ()",
+        'bounded = (lower, upper) if kind == "mean" else ()',
+        "bounded = ()",
         OF_AMOUNTS,
     ),
     Fault(
         "the interval of a mean may be as wide as one likes",
         "dpengine/bundle/checks/width_check.py",
-        "return not (narrow | (~moved & (at_least > wanted + slack))).any()",
+        "return not (narrow | (~moved & (at_least > expected + slack))).any()",
         "return not narrow.any()",
         OF_WIDTHS,
     ),
     Fault(
         "the interval of a sum may be as narrow as one likes",
         "dpengine/bundle/checks/width_check.py",
-        "return not ((width < wanted - slack) | (~moved & (width > wanted + slack))).any()",
-        "return not (~moved & (width > wanted + slack)).any()",
+        "return not ((width < expected - slack) | (~moved & (width > expected + slack))).any()",
+        "return not (~moved & (width > expected + slack)).any()",
         OF_WIDTHS,
     ),
     Fault(
@@ -533,8 +533,8 @@ FAULTS = [
     Fault(
         "the mean and the sum of an amount may disagree",
         "dpengine/bundle/checks/amount_check.py",
-        "if (np.abs(apart) > _rounding(plan, name) * known + SLACK * np.abs(sums)).any():",
-        "if (np.abs(apart) > np.abs(sums)).any():",
+        "if (np.abs(difference) > _rounding(plan, name) * people + SLACK * np.abs(sums)).any():",
+        "if (np.abs(difference) > np.abs(sums)).any():",
         OF_AMOUNTS,
     ),
     Fault(

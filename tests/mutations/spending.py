@@ -8,7 +8,7 @@ __all__ = ["FAULTS"]
 
 AMOUNT = "dpengine/accounting/amount.py"
 BOUNDING = "dpengine/counting/contribution_bounding.py"
-BOOK = "dpengine/accounting/book.py"
+SNAPSHOT = "dpengine/accounting/snapshot.py"
 CHAIN = "dpengine/accounting/hash_chain.py"
 DOMAIN = "dpengine/spec/domain.py"
 PLAN = "dpengine/spec/plan.py"
@@ -33,7 +33,7 @@ FAULTS = [
     ),
     Fault(
         "a float decides whether the cap allows a charge",
-        BOOK,
+        SNAPSHOT,
         "if cap is None or spent + epsilon <= cap:",
         "if cap is None or float(spent + epsilon) <= float(cap):",
         OF_LEDGER + "::test_ten_tenths_are_one_exactly",
@@ -47,7 +47,7 @@ FAULTS = [
     ),
     Fault(
         "names that share data share a budget, but not what one of them has spent on other data",
-        BOOK,
+        SNAPSHOT,
         "spellings |= {same_name(row.dataset) for row in linked}",
         "pass",
         OF_LEDGER + "::test_pools_join_through_a_chain_of_names_and_data_and_the_smallest_cap_binds",
@@ -61,14 +61,14 @@ FAULTS = [
     ),
     Fault(
         "data that a name has spent on before is not looked for under other names",
-        BOOK,
+        SNAPSHOT,
         "prints |= {row.fingerprint for row in linked}",
         "pass",
         OF_LEDGER + "::test_the_same_data_under_another_name_shares_the_budget",
     ),
     Fault(
         "of the caps of names that share data the largest binds",
-        BOOK,
+        SNAPSHOT,
         "return min((cap for name, cap",
         "return max((cap for name, cap",
         OF_LEDGER + "::test_pools_join_through_a_chain_of_names_and_data_and_the_smallest_cap_binds",
@@ -96,7 +96,7 @@ FAULTS = [
     ),
     Fault(
         "what a near copy of a near copy has spent is not counted",
-        BOOK,
+        SNAPSHOT,
         "{row.number for row in linked}.union(*(copies.get(row.number, ()) for row in linked))",
         "{row.number for row in linked}",
         "tests/test_near_copies.py::test_a_near_copy_under_a_fresh_name_shares_the_budget",
@@ -139,8 +139,8 @@ FAULTS = [
     # What counts as the same
     Fault(
         "the result of other data is returned for the same plan",
-        BOOK,
-        "(row.fingerprint, row.plan_key) == wanted)",
+        SNAPSHOT,
+        "(row.fingerprint, row.plan_key) == terms)",
         "row.plan_key == plan_id)",
         OF_LEDGER + "::test_the_same_data_and_plan_cost_once_and_return_what_was_stored",
     ),
@@ -309,8 +309,8 @@ FAULTS = [
     Fault(
         "which rows of a person count is the same for all questions about a table",
         "dpengine/ask.py",
-        'book.derive_key("truncation", fingerprint, question.key.encode())',
-        'book.derive_key("truncation", fingerprint)',
+        'charged.derive_key("truncation", fingerprint, question.key.encode())',
+        'charged.derive_key("truncation", fingerprint)',
         "tests/test_rows_chosen.py::test_each_ledger_plan_question_and_mechanism_chooses_rows_anew",
     ),
     Fault(
@@ -400,15 +400,15 @@ FAULTS = [
     Fault(
         "a person keeps a row too many where values are found",
         "dpengine/counting/scan.py",
-        "None if person is None else Kept(unit.rows)",
-        "None if person is None else Kept(unit.rows + 1)",
+        "None if person is None else RowLimit(unit.rows)",
+        "None if person is None else RowLimit(unit.rows + 1)",
         "tests/counting/test_universe_keys.py::test_a_person_counts_with_at_most_k_rows_whatever_the_other_rows",
     ),
     Fault(
         "a person keeps a row too many where values are found in another engine",
         "dpengine/counting/pushdown.py",
-        "None if person is None else Kept(unit.rows)",
-        "None if person is None else Kept(unit.rows + 1)",
+        "None if person is None else RowLimit(unit.rows)",
+        "None if person is None else RowLimit(unit.rows + 1)",
         "tests/counting/test_universe_keys.py::test_an_engine_keeps_the_same_rows_of_a_person",
     ),
     Fault(
@@ -645,36 +645,36 @@ FAULTS = [
     Fault(
         "an approval also covers the statement of other people",
         "dpengine/accounting/approval/records.py",
-        "wanted == _terms(row)), None)",
-        "wanted[:3] == _terms(row)[:3]), None)",
+        "terms == _terms(row)), None)",
+        "terms[:3] == _terms(row)[:3]), None)",
         "tests/accounting/approval/test_records.py::test_stating_other_people_needs_approval_too_and_evades_no_rule",
     ),
     Fault(
         "a request that waits is as good as an approval",
         "dpengine/accounting/approval/records.py",
-        "if row.state == state and wanted",
-        "if row.state in (state, State.WAITING) and wanted",
+        "if row.state == state and terms",
+        "if row.state in (state, State.WAITING) and terms",
         "tests/accounting/approval/test_records.py::test_a_charge_without_approval_is_refused_until_it_has_one_which_it_uses_up",
     ),
     Fault(
         "an approval that was withdrawn is still one",
         "dpengine/accounting/approval/records.py",
-        "if row.state == state and wanted",
-        "if row.state in (state, State.WITHDRAWN) and wanted",
+        "if row.state == state and terms",
+        "if row.state in (state, State.WITHDRAWN) and terms",
         "tests/accounting/approval/test_records.py::test_a_withdrawn_or_declined_request_allows_no_charge",
     ),
     Fault(
         "the rule of a dataset ends at its name",
         "dpengine/accounting/approval/records.py",
-        "names, _ = book.pool(dataset, fingerprint, alike)\n",
+        "names, _ = snapshot.pool(dataset, fingerprint, alike)\n",
         "names = {dataset}\n",
         "tests/accounting/approval/test_records.py::test_the_rule_of_a_dataset_holds_for_its_data_under_any_name",
     ),
     Fault(
         "who states other people needs no approval",
         "dpengine/accounting/ledger.py",
-        "return records.approval_for(book, charge, alike)",
-        "return records.approval_for(book, charge, [] if charge.other_people else alike)",
+        "return records.approval_for(snapshot, charge, alike)",
+        "return records.approval_for(snapshot, charge, [] if charge.other_people else alike)",
         "tests/accounting/approval/test_records.py::test_stating_other_people_needs_approval_too_and_evades_no_rule",
     ),
     Fault(
@@ -785,8 +785,8 @@ FAULTS = [
     Fault(
         "distinct persons count with the rows of another tally",
         "dpengine/counting/count.py",
-        "counts = _rows(table).count(plan, joints, kept_of(plan, tally), truncation_key, _share",
-        "counts = _rows(table).count(plan, joints, kept_of(plan, 0), truncation_key, _share",
+        "limit = row_limit_of(plan, tally)\n",
+        "limit = row_limit_of(plan, 0)\n",
         "tests/counting/test_distinct.py::test_no_person_moves_tables_of_rows_and_persons_together_by_more_than_epsilon",
     ),
     Fault(

@@ -393,7 +393,7 @@ def test_bounds_on_an_exponential_hold_however_near_it_is_to_a_whole_number(whol
     """Any rounding to the digits in which it is computed would give the whole number itself."""
     exact = Context(prec=60)
     near = exact.divide(exact.add(whole, Decimal(beside).scaleb(-30)), 2**16)
-    low, high = exact_exp.exp_between(Fraction(exact.minus(exact.ln(near))), 16)
+    low, high = exact_exp.exp_bounds(Fraction(exact.minus(exact.ln(near))), 16)
     true = exact.multiply(near, 2**16)
     assert low <= true <= high
 

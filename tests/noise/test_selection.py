@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from dpengine.noise import selection
-from dpengine.noise.exact_exp import exp_between
+from dpengine.noise.exact_exp import exp_bounds
 from dpengine.noise.selection import (
     _below_exp,
     exp_coins,
@@ -134,7 +134,7 @@ def test_the_best_lands_heads_whatever_word_is_drawn(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(("gap", "unit"), [(1, Fraction(1)), (3, Fraction(2, 7)), (40, Fraction(1, 2))])
 def test_a_coin_falls_by_every_bit_of_its_words(monkeypatch: pytest.MonkeyPatch, gap: int, unit: Fraction) -> None:
     """Words just below and above exp(−x) decide; if the first word is a tie, so do the bits that follow."""
-    edge, rest = divmod(exp_between(gap * unit, 128)[0], 2**64)
+    edge, rest = divmod(exp_bounds(gap * unit, 128)[0], 2**64)
     near = np.array([*range(-9, 0), *range(1, 10), -5000, 5000])
     monkeypatch.setattr(selection, "random_words", lambda size: np.array([edge + int(k) for k in near], np.uint64))
     assert exp_coins(np.full(near.size, gap), unit).tolist() == (near < 0).tolist()

@@ -17,7 +17,7 @@ from dpengine.exact import exact_text
 from dpengine.measure.strategy import decide
 from dpengine.results.alternatives import mostly_noise_shares
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import name_of, people, percent, percent_at_most, sure
+from dpengine.spec.wording import certainty, name_of, people, percent, percent_at_most
 from pages.parts.accuracy import predictions
 from pages.parts.accuracy.predictions import EPSILONS
 from pages.parts.accuracy.tabs import why_measured
@@ -94,7 +94,7 @@ def test_a_wanted_error_gives_the_least_epsilon_which_can_be_shown() -> None:
     at.selectbox(key="accuracy_confidence").select(0.99).run()
     answer = rounded_up(epsilon_for(own, 25, 0.99))
     assert f"ε = {exact_text(answer)}" in texts(at)
-    assert f"can become {sure(posterior(0.5, answer))}" in texts(at).replace("\N{NO-BREAK SPACE}", " ")
+    assert f"can become {certainty(posterior(0.5, answer))}" in texts(at).replace("\N{NO-BREAK SPACE}", " ")
     assert "needs the most" in texts(at)
     at.button(key="accuracy_use").click().run()
     assert at.select_slider(key="accuracy_epsilon").value == answer

@@ -14,7 +14,7 @@ import pytest
 import dpengine as dpe
 from dpengine.array_types import Columns, Floats
 from dpengine.replicates import DRAWS, Basis, basis_of
-from dpengine.replicates.draw import SLOPE, SPREAD, TREND, _of_cells
+from dpengine.replicates.draw import SLOPE, SPREAD, TREND, _errors_of_cells
 from tests.plans import letters_plan
 
 SIZE, MEAN, NAMES = 5, 10.0, 40
@@ -30,7 +30,7 @@ def basis() -> Basis:
 def errors_of(basis: Basis, table: Columns) -> Floats:
     """Return the errors of the cells of a table under many names, if those of its columns are 0."""
     none = [np.zeros((DRAWS, SIZE)) for _ in table]
-    return np.concatenate([_of_cells(replace(basis, release_id=f"name {k}"), table, none) for k in range(NAMES)])
+    return np.concatenate([_errors_of_cells(replace(basis, release_id=f"name {k}"), table, none) for k in range(NAMES)])
 
 
 def test_errors_of_cells_are_as_large_as_the_audit_says_given_the_sums_of_their_columns(basis: Basis) -> None:

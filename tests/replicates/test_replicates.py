@@ -20,7 +20,7 @@ from dpengine.estimate.error_distribution import least_squares
 from dpengine.estimate.table_errors import table_error
 from dpengine.noise import moments
 from dpengine.replicates import DRAWS, Basis, basis_from, basis_of, draw, draw_replicates, pack, replicate
-from dpengine.replicates.draw import _with_sums_of
+from dpengine.replicates.draw import _conditioned_on_sums
 from dpengine.replicates.guide import read_me
 from dpengine.results.mock_table import mock_counts
 from tests.plans import letters_plan, sparse_plan
@@ -71,7 +71,7 @@ def test_replicates_agree_from_table_to_table_and_are_the_same_each_time(plan: d
 def test_cells_that_are_known_exactly_have_no_errors_to_spread() -> None:
     shape = (DRAWS, 3, 4)
     singles = [np.zeros((DRAWS, 3)), np.zeros((DRAWS, 4))]
-    assert not _with_sums_of(np.zeros(shape), np.zeros(shape[1:]), singles).any()
+    assert not _conditioned_on_sums(np.zeros(shape), np.zeros(shape[1:]), singles).any()
 
 
 def test_each_draw_is_the_least_squares_estimate_of_its_own_noise() -> None:
@@ -81,7 +81,7 @@ def test_each_draw_is_the_least_squares_estimate_of_its_own_noise() -> None:
         draw._noise(basis.release_id, k, float(each.scale), basis.plan.shape(each.columns)).astype(np.int64)
         for k, each in enumerate(basis.allocations)
     ]
-    errors = draw._of_noise(basis)
+    errors = draw._errors_of_estimates(basis)
     for table in PAIRS.marginals:
         for k in (0, 7, DRAWS - 1):
             assert np.allclose(errors(table)[k], squares.estimate(table, [each[k] for each in noise]))

@@ -28,7 +28,7 @@ def test_twelve_cells_of_one_table_cost_what_one_of_them_does() -> None:
     cells = [count(cell(A, a), cell(B, b)) for a, b in product(A.values, B.values)]
     price = price_batch(cells)
     assert price is not None
-    assert (price.apart, price.plan.marginals) == (Fraction(12, 10), (("a", "b"),))
+    assert (price.separate_cost, price.plan.marginals) == (Fraction(12, 10), (("a", "b"),))
     assert Fraction(99, 1000) <= price.plan.epsilon <= Fraction(102, 1000)
 
 

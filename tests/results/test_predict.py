@@ -155,7 +155,7 @@ def test_a_curve_known_at_another_epsilon_is_computed_only_at_its_own(
         return table_errors(at, allocations)
 
     monkeypatch.setattr(predict_module, "table_errors", watched)
-    assert [error_curve_numbers(plan.at(epsilon), known=known) for epsilon in ("1/3", "0.5")] == wanted
+    assert [error_curve_numbers(plan.at(epsilon), earlier=known) for epsilon in ("1/3", "0.5")] == wanted
     assert [at.epsilon for at in looked] == [Fraction(1, 3), Fraction(1, 2)]
 
 

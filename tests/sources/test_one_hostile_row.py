@@ -352,7 +352,7 @@ def test_questions_and_digests_take_cells_by_their_own_types(tmp_path):
             assert single_query.sums(table, Selection((), Unit(), b""), grid, squares=True) == [
                 (4, 1 + 2 + 14 + 20, 1 + 4 + 196 + 400)
             ]
-            assert single_query.matching(table, Selection((), Unit(id="id", rows=1), b"")) == [(4, 0)]
+            assert single_query.count_matching(table, Selection((), Unit(id="id", rows=1), b"")) == [(4, 0)]
             assert class_sizes(table, ["x"]).size.tolist() == [1] * 6
             assert distinct_texts(table, "x", limit=9) == ["0.5", "1", "7", str(BIG), "nan"]
         assert digest(files) == digest(frame)

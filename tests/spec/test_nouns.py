@@ -12,7 +12,7 @@ from dpengine.bundle import report
 from dpengine.bundle.manifest import describe
 from dpengine.bundle.quotation import quotation, quotation_of_several
 from dpengine.charts import figures
-from dpengine.spec.counted_wording import counted_how, counted_noun, noun, rows_counted, unit_in_words
+from dpengine.spec.counted_wording import counted_noun, counting_in_words, noun, rows_counted, unit_in_words
 from dpengine.spec.wording import heading_of
 from dpengine.translation.catalogue import speaking
 
@@ -54,9 +54,11 @@ def test_counts_are_named_by_what_they_count(unit: dict[str, Any], nouns: dict[s
 def test_tables_of_persons_and_of_rows_have_their_own_nouns() -> None:
     both = plan(SEVERAL, NOUNS, [["ward"], {"columns": ["er"], "distinct": True}])
     assert (noun(both, ("ward",)), noun(both, ("er",))) == ("visits", "patients")
-    assert counted_how(both, ("er",)) == "patients, each in one cell"
-    assert counted_how(both, ("ward",)) == "kept visits", "beside a table of patients, readers took visits for patients"
-    assert counted_how(plan(SEVERAL, NOUNS, [["ward"]]), ("ward",)) == ""
+    assert counting_in_words(both, ("er",)) == "patients, each in one cell"
+    assert counting_in_words(both, ("ward",)) == "kept visits", (
+        "beside a table of patients, readers took visits for patients"
+    )
+    assert counting_in_words(plan(SEVERAL, NOUNS, [["ward"]]), ("ward",)) == ""
 
 
 def test_whom_the_guarantee_protects_is_named_too() -> None:

@@ -103,7 +103,7 @@ def test_distinct_persons_have_no_means_and_no_levels_beside_them() -> None:
 
 def test_weights_count_between_tallies() -> None:
     heavy = decide(plan_of(["a", "b"], {"columns": ["c"], "distinct": True, "weight": 8}))
-    alike = decide(plan_of(["a", "b"], {"columns": ["c"], "distinct": True}))
-    parts = [[float(each.epsilon) for each in strategy.allocations] for strategy in (alike, heavy)]
+    close_match = decide(plan_of(["a", "b"], {"columns": ["c"], "distinct": True}))
+    parts = [[float(each.epsilon) for each in strategy.allocations] for strategy in (close_match, heavy)]
     ratios = [persons / rows for rows, persons in parts]
     assert ratios[1] == pytest.approx(2 * ratios[0], rel=0.01), "the cube root of 8"

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dpengine.accounting.composition import posterior
-from dpengine.spec.wording import factor, percent_at_least, percent_at_most, sure
+from dpengine.spec.wording import certainty, factor, percent_at_least, percent_at_most
 
 EPSILONS = ["0.01", "0.02", "0.1", "0.37", "0.5", "1", "1.5", "2", "3", "4", "5", "6.5"]
 
@@ -27,7 +27,7 @@ def _number(text: str) -> Decimal:
 def test_nobody_becomes_more_certain_than_stated(epsilon: str) -> None:
     odds = _exact(epsilon)
     most, least = 100 * odds / (1 + odds), 100 / (1 + odds)
-    written = sure(posterior(0.5, Fraction(epsilon))).removeprefix("at most ").removesuffix(" sure")
+    written = certainty(posterior(0.5, Fraction(epsilon))).removeprefix("at most ").removesuffix(" sure")
     assert written == percent_at_most(posterior(0.5, Fraction(epsilon)))
     assert most <= _number(written) < most + Decimal("0.1")
     assert least - Decimal("0.1") < _number(percent_at_least(posterior(0.5, -Fraction(epsilon)))) <= least

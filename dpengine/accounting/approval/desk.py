@@ -19,8 +19,8 @@ from dpengine.accounting.amount import check_texts
 from dpengine.accounting.approval import records
 from dpengine.accounting.approval.records import ALL
 from dpengine.accounting.approval.request import OPEN, Actor, Request, State, plan_digest
-from dpengine.accounting.book import Book
 from dpengine.accounting.entry import Charge, Resemblance
+from dpengine.accounting.snapshot import Snapshot
 from dpengine.errors import BudgetError
 from dpengine.exact import ratio_text
 from dpengine.translation.catalogue import _, mark, number
@@ -36,7 +36,7 @@ _STATES = {
     State.WITHDRAWN: mark("withdrawn"), State.LAPSED: mark("lapsed"), State.PUBLISHED: mark("published"),
 }  # fmt: skip
 
-Transaction = Callable[[], AbstractContextManager[tuple[sa.Connection, Book]]]
+Transaction = Callable[[], AbstractContextManager[tuple[sa.Connection, Snapshot]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Approvals:
     'approved'
     """
 
-    _read: Callable[[], Book]
+    _read: Callable[[], Snapshot]
     _reading: Transaction
     _writing: Transaction
     _secret: bytes
@@ -66,8 +66,8 @@ class Approvals:
         """Set whether spending the budget of `dataset` needs approval; `ALL` stands for every dataset."""
         if dataset != ALL:
             check_texts(dataset=dataset)
-        with self._writing() as (connection, book):
-            records.set_rule(connection, book, dataset, needed)
+        with self._writing() as (connection, snapshot):
+            records.set_rule(connection, snapshot, dataset, needed)
             hash_chain.reseal(connection, self._secret)
 
     def needed(self, dataset: str, fingerprint: bytes | None = None, alike: Collection[Resemblance] = ()) -> bool:
@@ -83,13 +83,13 @@ class Approvals:
         _check(by, note)
         text, digest = plan.dumps(), plan_digest(plan)
         check_texts(dataset=plan.dataset, plan=text)
-        with self._writing() as (connection, book):
-            known = _latest(book, digest, other_people)
+        with self._writing() as (connection, snapshot):
+            known = _latest(snapshot, digest, other_people)
             if known is not None and known.state in OPEN:
                 return known
             request_id = uuid.uuid4().hex
             records.add(connection, text, {
-                "request_id": request_id, "owner": book.owner, "dataset": plan.dataset,
+                "request_id": request_id, "owner": snapshot.owner, "dataset": plan.dataset,
                 "epsilon": ratio_text(plan.epsilon), "other_people": int(other_people), "asked_by": by.identity,
                 "asked_name": by.name, "asked": records.now(), "note": note, "state": State.WAITING.value,
             })  # fmt: skip
@@ -110,8 +110,8 @@ class Approvals:
 
     def plan_text(self, request_id: str) -> str:
         """Return the text of the plan that a request is for, exactly as it was sent."""
-        with self._reading() as (connection, book):
-            return records.plan_of(connection, _row(book, request_id))
+        with self._reading() as (connection, snapshot):
+            return records.plan_of(connection, _row(snapshot, request_id))
 
     def approve(self, request_id: str, by: Actor, note: str = "") -> None:
         """Approve a waiting request of somebody else: its plan may then be published, once."""
@@ -124,8 +124,8 @@ class Approvals:
     def withdraw(self, request_id: str, by: Actor) -> None:
         """Take back a request, or an approval, that was not used yet."""
         _check(by)
-        with self._writing() as (connection, book):
-            row = _row(book, request_id)
+        with self._writing() as (connection, snapshot):
+            row = _row(snapshot, request_id)
             _refuse_unless(row, OPEN)
             self._change(connection, row, State.WITHDRAWN, ended_by=by.name or by.identity, ended=records.now())
 
@@ -133,15 +133,15 @@ class Approvals:
         """Mark the approval of a charge as lapsed, since the ledger has refused the charge."""
         if records.approved(self._read(), charge) is None:
             return
-        with self._writing() as (connection, book):
-            row = records.approved(book, charge)
+        with self._writing() as (connection, snapshot):
+            row = records.approved(snapshot, charge)
             if row is not None:
                 self._change(connection, row, State.LAPSED, ended=records.now())
 
     def _decide(self, request_id: str, state: State, by: Actor, note: str) -> None:
         _check(by, note)
-        with self._writing() as (connection, book):
-            row = _row(book, request_id)
+        with self._writing() as (connection, snapshot):
+            row = _row(snapshot, request_id)
             _refuse_unless(row, (State.WAITING,))
             if by.is_same(records.request_of(row).asked_by):
                 raise BudgetError(_("Nobody decides on a request of their own: another person has to look at it."))
@@ -154,13 +154,15 @@ class Approvals:
         hash_chain.reseal(connection, self._secret)
 
 
-def _latest(book: Book, digest: bytes, other_people: bool) -> Request | None:
-    requests = [row for row in book.requests if row.plan_sha256 == digest and bool(row.other_people) == other_people]
+def _latest(snapshot: Snapshot, digest: bytes, other_people: bool) -> Request | None:
+    requests = [
+        row for row in snapshot.requests if row.plan_sha256 == digest and bool(row.other_people) == other_people
+    ]
     return records.request_of(requests[-1]) if requests else None
 
 
-def _row(book: Book, request_id: str) -> sa.Row[Any]:
-    request = next((row for row in book.requests if row.request_id == request_id), None)
+def _row(snapshot: Snapshot, request_id: str) -> sa.Row[Any]:
+    request = next((row for row in snapshot.requests if row.request_id == request_id), None)
     if request is None:
         raise BudgetError(_("There is no request with this id; private-release ledger approval list shows all."))
     return request

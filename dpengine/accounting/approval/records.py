@@ -15,8 +15,8 @@ import sqlalchemy as sa
 
 from dpengine.accounting import schema
 from dpengine.accounting.approval.request import Actor, Request, State
-from dpengine.accounting.book import Book
 from dpengine.accounting.entry import Charge, Kind, Outcome, Resemblance, same_name
+from dpengine.accounting.snapshot import Snapshot
 from dpengine.errors import BudgetError, LedgerError
 from dpengine.translation.catalogue import _
 
@@ -25,23 +25,23 @@ __all__ = [
     "use",
 ]  # fmt: skip
 
-ALL = ""  # as the dataset of a rule: every dataset of the owner
+ALL = ""  # dataset of a rule for every dataset of the owner
 
 
-def is_needed(book: Book, dataset: str, fingerprint: bytes | None, alike: Collection[Resemblance]) -> bool:
+def is_needed(snapshot: Snapshot, dataset: str, fingerprint: bytes | None, alike: Collection[Resemblance]) -> bool:
     """Return whether a charge needs approval: by its dataset's rule, or that of any that shares its data."""
-    names, _ = book.pool(dataset, fingerprint, alike)
-    return bool({same_name(rule) for rule in book.rules} & {ALL, *map(same_name, names)})
+    names, _ = snapshot.pool(dataset, fingerprint, alike)
+    return bool({same_name(rule) for rule in snapshot.rules} & {ALL, *map(same_name, names)})
 
 
-def approval_for(book: Book, charge: Charge, alike: Collection[Resemblance]) -> sa.Row[Any] | None:
+def approval_for(snapshot: Snapshot, charge: Charge, alike: Collection[Resemblance]) -> sa.Row[Any] | None:
     """Return the unused approval that a charge uses up, or None if it needs none; raise `BudgetError` without one.
 
     `alike` are all charges that its data resembles: stating that it is of other people does not avoid the rule.
     """
-    if not is_needed(book, charge.dataset, charge.fingerprint, alike):
+    if not is_needed(snapshot, charge.dataset, charge.fingerprint, alike):
         return None
-    approval = approved(book, charge)
+    approval = approved(snapshot, charge)
     if approval is not None:
         return approval
     if charge.kind is not Kind.RELEASE:
@@ -52,7 +52,7 @@ def approval_for(book: Book, charge: Charge, alike: Collection[Resemblance]) -> 
                 dataset=charge.dataset,
             )
         )
-    waiting = _request_for(book, charge, State.WAITING)
+    waiting = _request_for(snapshot, charge, State.WAITING)
     if waiting is not None:
         raise BudgetError(
             _(
@@ -73,26 +73,26 @@ def approval_for(book: Book, charge: Charge, alike: Collection[Resemblance]) -> 
     )
 
 
-def approved(book: Book, charge: Charge) -> sa.Row[Any] | None:
+def approved(snapshot: Snapshot, charge: Charge) -> sa.Row[Any] | None:
     """Return the unused approval of exactly what is charged; None if there is none."""
-    return _request_for(book, charge, State.APPROVED)
+    return _request_for(snapshot, charge, State.APPROVED)
 
 
-def _request_for(book: Book, charge: Charge, state: State) -> sa.Row[Any] | None:
+def _request_for(snapshot: Snapshot, charge: Charge, state: State) -> sa.Row[Any] | None:
     """Return the first request in this state for exactly what is charged; None if there is none."""
-    wanted = charge.plan_sha256, same_name(charge.dataset), charge.epsilon, charge.other_people
-    return next((row for row in book.requests if row.state == state and wanted == _terms(row)), None)
+    terms = charge.plan_sha256, same_name(charge.dataset), charge.epsilon, charge.other_people
+    return next((row for row in snapshot.requests if row.state == state and terms == _terms(row)), None)
 
 
 def _terms(row: sa.Row[Any]) -> tuple[bytes, str, Fraction, bool]:
     return row.plan_sha256, same_name(row.dataset), Fraction(row.epsilon), bool(row.other_people)
 
 
-def set_rule(connection: sa.Connection, book: Book, dataset: str, needed: bool) -> None:
-    """Set whether a dataset of the book's owner needs approval, under any spelling of its name."""
-    schema.forget(connection, schema.rules, book.owner, dataset, book.rules)
+def set_rule(connection: sa.Connection, snapshot: Snapshot, dataset: str, needed: bool) -> None:
+    """Set whether a dataset of the snapshot's owner needs approval, under any spelling of its name."""
+    schema.forget(connection, schema.rules, snapshot.owner, dataset, snapshot.rules)
     if needed:
-        connection.execute(sa.insert(schema.rules).values(dataset=dataset, owner=book.owner))
+        connection.execute(sa.insert(schema.rules).values(dataset=dataset, owner=snapshot.owner))
 
 
 def add(connection: sa.Connection, plan: str, fields: dict[str, Any]) -> None:

@@ -1,1 +1,1 @@
-"""What `verify` compares in a release file, within limits on what it reads."""
+"""The comparisons that `verify` makes in a release file, within limits on the size of what it reads."""

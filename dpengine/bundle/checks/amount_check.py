@@ -21,7 +21,7 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["AmountCheck", "columns_and_pairs", "odd_amounts"]
 
-SLACK = 1e-9  # of a number, for its rounding in 64 bits
+SLACK = 1e-9  # relative rounding error of a 64-bit number
 
 
 def odd_amounts(plan: Plan, table: Columns, count: Ints, numbers: Mapping[str, Floats]) -> list[str]:
@@ -35,22 +35,22 @@ def odd_amounts(plan: Plan, table: Columns, count: Ints, numbers: Mapping[str, F
     return faults + _odd_associations(plan, table, numbers)
 
 
-def _odd_means_and_sums(plan: Plan, name: str, known: Floats, numbers: Mapping[str, Floats]) -> Iterator[str]:
-    """Yield what is wrong with the means and sums of an amount, of which `known` people have a value."""
+def _odd_means_and_sums(plan: Plan, name: str, people: Floats, numbers: Mapping[str, Floats]) -> Iterator[str]:
+    """Yield what is wrong with the means and sums of an amount, whose value is known of `people`."""
     low, high = float(plan.amount(name).low), float(plan.amount(name).high)
-    for kind, lowest, highest in (("mean", low, high), ("sum", low * known, high * known)):
+    for kind, lowest, highest in (("mean", low, high), ("sum", low * people, high * people)):
         if f"{kind}_{name}" not in numbers:
             continue
-        middle, least, most = (numbers[f"{kind}_{name}{end}"] for end in ("", "_low", "_high"))
-        if not (np.isfinite(least) & np.isfinite(most) & (least <= middle) & (middle <= most)).all():
+        middle, lower, upper = (numbers[f"{kind}_{name}{end}"] for end in ("", "_low", "_high"))
+        if not (np.isfinite(lower) & np.isfinite(upper) & (lower <= middle) & (middle <= upper)).all():
             yield f"{kind}_{name} lies outside its interval"
         slack = SLACK * np.maximum(np.abs(lowest), np.abs(highest)) + _rounding(plan, name)
-        ends = (least, most) if kind == "mean" else ()
-        if not all(((lowest - slack <= each) & (each <= highest + slack)).all() for each in (middle, *ends)):
+        bounded = (lower, upper) if kind == "mean" else ()
+        if not all(((lowest - slack <= each) & (each <= highest + slack)).all() for each in (middle, *bounded)):
             yield f"{kind}_{name} lies outside the declared bounds"
     if {f"mean_{name}", f"sum_{name}"} <= numbers.keys():
-        sums, apart = numbers[f"sum_{name}"], numbers[f"mean_{name}"] * known - numbers[f"sum_{name}"]
-        if (np.abs(apart) > _rounding(plan, name) * known + SLACK * np.abs(sums)).any():
+        sums, difference = numbers[f"sum_{name}"], numbers[f"mean_{name}"] * people - numbers[f"sum_{name}"]
+        if (np.abs(difference) > _rounding(plan, name) * people + SLACK * np.abs(sums)).any():
             yield f"mean_{name} and sum_{name} disagree"
 
 
@@ -58,13 +58,13 @@ def _odd_associations(plan: Plan, table: Columns, numbers: Mapping[str, Floats])
     """Return what is wrong with associations of amounts: beyond their interval, or impossible."""
     faults = []
     for each in plan.associations(table):
-        of, on = plan.amount(each.of), plan.amount(each.on)
-        unit = unit_of(each, of, on)
-        most = unit * limit_of(each, on) * (1 + SLACK) + 10.0 ** -decimals_of_association(unit)
+        first, second = plan.amount(each.of), plan.amount(each.on)
+        unit = unit_of(each, first, second)
+        highest = unit * limit_of(each, second) * (1 + SLACK) + 10.0 ** -decimals_of_association(unit)
         middle, low, high = (numbers[f"{each.column}{end}"] for end in ("", "_low", "_high"))
-        least = 0.0 if each.kind == "standard_deviation" else -most
-        if not ((least <= low) & (high <= most)).all():
-            faults.append(f"{each.column} is not within what it can be")
+        lowest = 0.0 if each.kind == "standard_deviation" else -highest
+        if not ((lowest <= low) & (high <= highest)).all():
+            faults.append(f"{each.column} lies outside its possible range")
         if not ((low <= middle) & (middle <= high)).all():
             faults.append(f"{each.column} lies outside its interval")
     return faults
@@ -75,22 +75,22 @@ def _odd_quantiles(plan: Plan, table: Columns, name: str, numbers: Mapping[str, 
     faults = []
     amount = plan.amount(name)
     low, step = float(amount.low), float(amount.step)
-    before = np.full(plan.shape(table), low)
+    previous = np.full(plan.shape(table), low)
     for part in plan.quantiles(table, name):
         label = f"{quantile_kind(part)}_{name}"
         spans = np.stack([numbers[f"{label}{end}"] for end in ("_low", "", "_high")])
         with np.errstate(invalid="ignore", over="ignore"):
             places = np.rint((spans - low) / step)
-            off = np.abs(low + places * step - spans) > SLACK * (np.abs(spans) + step)
-        if not np.isfinite(spans).all() or off.any() or (places < 0).any() or (places > amount.grid.steps).any():
+            off_grid = np.abs(low + places * step - spans) > SLACK * (np.abs(spans) + step)
+        if not np.isfinite(spans).all() or off_grid.any() or (places < 0).any() or (places > amount.grid.steps).any():
             faults.append(f"{label} is not on the declared steps")
         elif (np.diff(spans, axis=0) < 0).any():
             faults.append(f"{label} lies outside its interval")
         elif not _are_knots(amount, places.astype(np.int64)):
             faults.append(f"{label} has an interval that does not end at knots, two or more apart")
-        if (spans[1] < before).any():
-            faults.append(f"{label} is below a quantile of fewer people")
-        before = spans[1]
+        if (spans[1] < previous).any():
+            faults.append(f"{label} is below the quantile of a smaller fraction")
+        previous = spans[1]
     return faults
 
 
@@ -124,18 +124,18 @@ class AmountCheck:
         """Compare total people and sums, and those of columns and pairs of columns, with those of earlier tables."""
         faults = []
         for name in self._plan.amounts(table):
-            known = numbers.get(f"known_{name}", count.astype(np.float64))
-            totals = {"people": (known, 0 * known)}  # each with how far it may be off by rounding
+            people = numbers.get(f"known_{name}", count.astype(np.float64))
+            totals = {"people": (people, 0 * people)}  # each with how far it may be off by rounding
             if f"sum_{name}" in numbers:
-                totals["sums"] = numbers[f"sum_{name}"], 0 * known
+                totals["sums"] = numbers[f"sum_{name}"], 0 * people
             elif f"mean_{name}" in numbers:
-                totals["sums"] = numbers[f"mean_{name}"] * known, _rounding(self._plan, name) * known
+                totals["sums"] = numbers[f"mean_{name}"] * people, _rounding(self._plan, name) * people
             for shared in columns_and_pairs(table):
-                apart = [self._differs((what, name, shared), table, each, file) for what, each in totals.items()]
-                if any(apart):
-                    other = self._first["people", name, shared][0]
+                differences = [self._differs((what, name, shared), table, each, file) for what, each in totals.items()]
+                if any(differences):
+                    earlier = self._first["people", name, shared][0]
                     where = f"of {' × '.join(shared)}" if shared else "in all"
-                    faults.append(f"{file} and {other} disagree on {name} {where}")
+                    faults.append(f"{file} and {earlier} disagree on {name} {where}")
         return faults
 
     def _differs(
@@ -146,11 +146,11 @@ class AmountCheck:
         if key not in self._first:
             self._first[key] = file, (values, rounding)
             return False
-        _, (before, rounding_before) = self._first[key]
-        apart = np.abs(values - before) > rounding + rounding_before + SLACK * np.abs(before)
-        return bool(apart.any()) if key[0] == "sums" else not np.array_equal(values, before)
+        _, (earlier, earlier_rounding) = self._first[key]
+        differs = np.abs(values - earlier) > rounding + earlier_rounding + SLACK * np.abs(earlier)
+        return bool(differs.any()) if key[0] == "sums" else not np.array_equal(values, earlier)
 
-    def off_the_rows(
+    def differs_from_rows(
         self,
         table: Columns,
         numbers: Mapping[str, Floats],
@@ -166,19 +166,19 @@ class AmountCheck:
         people, steps = ({name: np.zeros(size, dtype=np.int64) for name in exact} for _ in range(2))
         for cells, places in blocks:
             for name in exact:
-                known = places[name] <= self._plan.amount(name).grid.steps
-                people[name] += np.bincount(cells[known], minlength=size)
-                steps[name] += np.bincount(cells[known], places[name][known], minlength=size).astype(np.int64)
+                has_value = places[name] <= self._plan.amount(name).grid.steps
+                people[name] += np.bincount(cells[has_value], minlength=size)
+                steps[name] += np.bincount(cells[has_value], places[name][has_value], minlength=size).astype(np.int64)
         faults = []
         for name in exact:
             amount = self._plan.amount(name)
-            wanted = float(amount.low) * people[name] + float(amount.step) * steps[name]
-            slack = SLACK * (np.abs(wanted) + float(max(abs(amount.low), abs(amount.high))))
+            expected = float(amount.low) * people[name] + float(amount.step) * steps[name]
+            slack = SLACK * (np.abs(expected) + float(max(abs(amount.low), abs(amount.high))))
             if f"known_{name}" in numbers and not np.array_equal(numbers[f"known_{name}"].ravel(), people[name]):
                 faults.append(f"{file}: known_{name} is not what synthetic.csv gives when counted")
             rounded = slack + _rounding(self._plan, name) * people[name]
-            for label, times, most in ((f"sum_{name}", 1, slack), (f"mean_{name}", people[name], rounded)):
-                if label in numbers and (np.abs(numbers[label].ravel() * times - wanted) > most).any():
+            for label, times, tolerance in ((f"sum_{name}", 1, slack), (f"mean_{name}", people[name], rounded)):
+                if label in numbers and (np.abs(numbers[label].ravel() * times - expected) > tolerance).any():
                     faults.append(f"{file}: {label} is not what synthetic.csv gives")
         return faults
 

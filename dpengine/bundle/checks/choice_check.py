@@ -34,7 +34,7 @@ from dpengine.spec.plan import Plan
 __all__ = ["has_early_audit", "is_choice", "stated_error", "wrong_audit", "wrong_purpose"]
 
 SINCE = 7  # earlier versions may have written others
-AUDIT_PART = Fraction("0.003"), Fraction("0.02")  # of the model's ε, in all versions
+AUDIT_PART = Fraction("0.003"), Fraction("0.02")  # least and greatest share of the model's ε, in all versions
 _CHOICES = {
     "up to [1-9][0-9]{0,9} pairs": PERMUTE_AND_FLIP,
     "whether tables of three columns and more follow latent classes": PERMUTE_AND_FLIP,
@@ -54,27 +54,27 @@ def is_choice(entry: MeasurementEntry, plan: Plan) -> bool:
 def wrong_purpose(entry: MeasurementEntry, plan: Plan) -> list[str]:
     """Return what is wrong with a measurement of an adaptive plan that has a purpose, and is no search for cells."""
     purpose, rows = entry.purpose or "", plan.unit.rows
-    chosen = next((how for known, how in _CHOICES.items() if re.fullmatch(known, purpose)), None)
+    mechanism = next((name for pattern, name in _CHOICES.items() if re.fullmatch(pattern, purpose)), None)
     if entry.merged_to is not None or entry.cells_per_person is not None:
         return [": a measurement for this purpose is not merged, or of persons"]
     if purpose in (BOXES, BOXES_ASKED):
         fits = entry.sensitivity == rows and entry.mechanism == DISCRETE_LAPLACE
         columns, asked = [plan.column(name) for name in entry.columns], purpose == BOXES_ASKED
         least, most = fewest_boxes(columns) + asked, most_boxes(columns) + most_answers(columns) * asked
-        drawn = least <= entry.cells <= most
+        size_fits = least <= entry.cells <= most
     elif purpose == AUDIT:
         fits = entry.sensitivity % (GRAIN * rows) == 0 and entry.mechanism == DISCRETE_LAPLACE
-        drawn = entry.cells in AUDIT_EDGES and not entry.columns
-    elif chosen is None:
+        size_fits = entry.cells in AUDIT_EDGES and not entry.columns
+    elif mechanism is None:
         return [": no version states this purpose"]
     else:
-        one = purpose.startswith("up to")  # a score of a pair; else a sum of such scores
-        fits = entry.mechanism == chosen and entry.sensitivity % (GRAIN * rows) == 0
-        fits &= not one or entry.sensitivity == GRAIN * rows
-        drawn = entry.cells == 0 and not entry.columns
+        is_score = purpose.startswith("up to")  # a score of a pair; else a sum of such scores
+        fits = entry.mechanism == mechanism and entry.sensitivity % (GRAIN * rows) == 0
+        fits &= not is_score or entry.sensitivity == GRAIN * rows
+        size_fits = entry.cells == 0 and not entry.columns
     return [
         *([] if fits else [": mechanism or sensitivity does not fit this purpose"]),
-        *([] if drawn else [": more or fewer numbers were drawn than for this purpose, or of other columns"]),
+        *([] if size_fits else [": the number of noisy numbers, or the columns, do not fit this purpose"]),
     ]
 
 
@@ -101,7 +101,7 @@ def wrong_audit(checked: Manifest, plan: Plan) -> Iterator[str]:
         yield "manifest.json: model_error is given if the tables of a model were audited, and only then"
     error = checked.model_error
     if error is not None and checked.schema_version >= SINCE and error.power not in POWERS:
-        yield "manifest.json: the power of model_error is none of those that are tried"
+        yield "manifest.json: the power of model_error is not one that versions try"
     if audits and estimator(plan) is Estimator.MODEL:
         of_model = sum(
             (rational(entry.epsilon) for entry in checked.measurements

@@ -29,7 +29,7 @@ __all__ = ["CrossCheck"]
 ESTIMATE_ROUNDING = 1e-6
 MODEL_ROUNDING, MODEL_TOLERANCE = 5e-4, 1e-3  # a model's estimates have 3 decimals; its tables are fitted in sweeps
 ROWS_AT_ONCE = 1_000_000
-_ONE_TOTAL = (Estimator.MODEL, Estimator.BOXES)  # whose estimates are all of one model or tree
+_ONE_TOTAL = (Estimator.MODEL, Estimator.BOXES)  # all estimates are from one model or tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class CrossCheck:
         faults = [f"{file}: {fault}" for fault in self._odd_table(numbers, table)]
         faults += self._disagreements(numbers, table)
         faults += self._amounts.disagreements(table, numbers.count, numbers.amounts, file)
-        return faults + self._off_the_rows(numbers, table)
+        return faults + self._differs_from_rows(numbers, table)
 
     def _odd_table(self, numbers: Numbers, table: Columns) -> list[str]:
         """Return what is wrong with a table by itself."""
@@ -142,7 +142,7 @@ class CrossCheck:
         if stated is not None and not _is_as_wide(numbers, stated, alike=not table or of_model):
             yield _("intervals are not as wide as half_width_95 says")
 
-    def _off_the_rows(self, numbers: Numbers, table: Columns) -> list[str]:
+    def _differs_from_rows(self, numbers: Numbers, table: Columns) -> list[str]:
         """Compare a table with the synthetic rows, if these were read and can be compared."""
         if not self._rows:
             return []
@@ -152,22 +152,22 @@ class CrossCheck:
             faults.append(_("{file} is not what synthetic.csv gives when counted", file=numbers.file))
         if self._plan.amounts(table):
             blocks = _blocks(self._rows, table, self._plan)
-            faults += self._amounts.off_the_rows(table, numbers.amounts, blocks, numbers.file)
+            faults += self._amounts.differs_from_rows(table, numbers.amounts, blocks, numbers.file)
         return faults
 
     def of_all(self) -> list[str]:
-        """Return the faults that only all tables together show."""
+        """Return the faults that show only once all tables were added."""
         return [] if self._bounds is None else [*self._bounds.wrong_error()]
 
     def _disagreements(self, numbers: Numbers, table: Columns) -> list[str]:
         """Compare totals, columns and pairs of columns with those of earlier tables."""
         faults = []
         resolution = self._plan.resolution
-        for wanted in resolution.coarser_tables(table):
-            count = resolution.coarsen(numbers.count, table, wanted)
-            comparable = wanted == table or self._across_levels
-            estimate = resolution.coarsen(numbers.estimate, table, wanted) if comparable else None
-            faults += self._disagreements_at(numbers, wanted, count, estimate, self._plan.tally_of(table))
+        for coarser in resolution.coarser_tables(table):
+            count = resolution.coarsen(numbers.count, table, coarser)
+            comparable = coarser == table or self._across_levels
+            estimate = resolution.coarsen(numbers.estimate, table, coarser) if comparable else None
+            faults += self._disagreements_at(numbers, coarser, count, estimate, self._plan.tally_of(table))
         return faults
 
     def _disagreements_at(
@@ -228,7 +228,7 @@ def _odd_numbers(numbers: Numbers, half_width: float | Floats | None) -> list[st
 
 
 def _is_as_wide(numbers: Numbers, half_width: float, *, alike: bool) -> bool:
-    """Return whether intervals are as wide as the half-width stated for their table, as far as they tell.
+    """Return whether intervals have their table's stated half-width, as far as rounded ends can show it.
 
     Their ends are whole, at least 0, and moved to the published count if that would be outside. With `alike`, the cells
     of a single column have one width, around a middle that is not published. In other tables, 95 in 100 are no wider.
@@ -258,9 +258,9 @@ def _rounded_tallies(plan: Plan, measured: Sequence[Columns]) -> set[int]:
 
 def _adds_up(numbers: Numbers) -> bool:
     """Return whether the counts add up to the estimates, rounded and not below 0."""
-    wanted = max(0.0, float(numbers.estimate.sum()))
-    slack = 0.5 + ESTIMATE_ROUNDING * numbers.count.size + 1e-9 * wanted
-    return abs(float(numbers.count.sum()) - wanted) <= slack
+    expected = max(0.0, float(numbers.estimate.sum()))
+    slack = 0.5 + ESTIMATE_ROUNDING * numbers.count.size + 1e-9 * expected
+    return abs(float(numbers.count.sum()) - expected) <= slack
 
 
 def _interval(numbers: Numbers, half_width: float | Floats) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
-"""Check how ε was divided among what was measured, which follows from the plan and from which tables were measured.
+"""Check the shares of ε in a release file: they follow from the plan and from the set of measured tables.
 
 * Among tables that are measured as they are, and among the parts of a plan, every version divides it in proportion to
   the cube roots of weighted cells (`marginals.division`), so each share is computed again.
@@ -41,80 +41,84 @@ Shares = dict[tuple[int, frozenset[str]], Fraction]
 
 
 def wrong_division(
-    plan: Plan, whole: Sequence[Allocation], choices: Sequence[tuple[Columns, Fraction]]
+    plan: Plan, marginals: Sequence[Allocation], choices: Sequence[tuple[Columns, Fraction]]
 ) -> Iterator[str]:
-    """Yield which measured tables, the `whole` of them, have another share of ε than any version gives them.
+    """Yield the measured `marginals` whose share of ε is not the one that every version gives them.
 
     `choices` are the columns of each choice of quantiles and its ε, which is part of the share of the first table that
     holds these columns.
     """
-    spent = _with_choices(whole, choices)
-    way = estimator(plan)
-    crossed = bool(plan.resolution.levels) and measures_levels(plan, whole)
+    spent = _with_choices(marginals, choices)
+    kind = estimator(plan)
+    crossed = bool(plan.resolution.levels) and measures_levels(plan, marginals)
     shares: Shares = {}
-    if way is Estimator.MODEL or (way is Estimator.LEAST_SQUARES and crossed):
+    if kind is Estimator.MODEL or (kind is Estimator.LEAST_SQUARES and crossed):
         shares = {(0, frozenset(table)): share for table, share in shares_of_amounts(plan).items()}
-    elif way is Estimator.LEAST_SQUARES:
-        shares = _shares_by_cells(plan, whole, spent)
+    elif kind is Estimator.LEAST_SQUARES:
+        shares = _shares_by_cells(plan, marginals, spent)
     wrong = [
         (each, shares[key])
-        for each, epsilon in zip(whole, spent, strict=True)
+        for each, epsilon in zip(marginals, spent, strict=True)
         if epsilon != shares.get(key := (each.tally, frozenset(each.columns)), epsilon)
     ]
-    if way is Estimator.LEAST_SQUARES and plan.strategy == "optimised" and not crossed and wrong:
-        if not _is_optimal(plan, [each.columns for each in whole], spent):
+    if kind is Estimator.LEAST_SQUARES and plan.strategy == "optimised" and not crossed and wrong:
+        if not _is_optimal(plan, [each.columns for each in marginals], spent):
             yield _NOT_LEAST.format(tables="tables")
         return
     for each, share in wrong:
-        yield f"manifest.json: of ε, table {' × '.join(each.columns)} has {exact_text(share)} in every version"
-    if way is Estimator.LEAST_SQUARES and crossed:
-        yield from _wrong_levels(plan, whole)
-    yield from _wrong_tallies(plan, whole)
+        yield f"manifest.json: the share of ε of {' × '.join(each.columns)} is {exact_text(share)} in every version"
+    if kind is Estimator.LEAST_SQUARES and crossed:
+        yield from _wrong_levels(plan, marginals)
+    yield from _wrong_tallies(plan, marginals)
 
 
-def _with_choices(whole: Sequence[Allocation], choices: Sequence[tuple[Columns, Fraction]]) -> list[Fraction]:
+def _with_choices(marginals: Sequence[Allocation], choices: Sequence[tuple[Columns, Fraction]]) -> list[Fraction]:
     """Return the ε of each table, with that of the `choices` whose columns it is the first to hold."""
-    spent = [each.epsilon for each in whole]
+    spent = [each.epsilon for each in marginals]
     for columns, epsilon in choices:
-        if (place := next((k for k, each in enumerate(whole) if {*columns} <= {*each.columns}), None)) is not None:
+        if (place := next((k for k, each in enumerate(marginals) if {*columns} <= {*each.columns}), None)) is not None:
             spent[place] += epsilon
     return spent
 
 
-def wrong_parts(plan: Plan, whole: Sequence[Allocation], boxes: Sequence[tuple[Columns, Fraction]]) -> Iterator[str]:
-    """Yield which parts of a plan have another share of ε than every version gives them.
+def wrong_parts(
+    plan: Plan, marginals: Sequence[Allocation], boxes: Sequence[tuple[Columns, Fraction]]
+) -> Iterator[str]:
+    """Yield the parts of a plan whose share of ε is not the one that every version gives them.
 
     `boxes` are the columns of each table for ranges, and its ε. What is measured in each part is checked before.
     """
     if not plan.in_parts:
         return
-    levels = [[each for each in whole if allocated_to(plan, each.columns) == k] for k in range(len(plan.parts.levels))]
+    levels = [
+        [each for each in marginals if allocated_to(plan, each.columns) == k] for k in range(len(plan.parts.levels))
+    ]
     cells = []
-    for part, of_part in zip(plan.parts.levels, levels, strict=True):
-        yield from _wrong_levels(part, of_part)
-        spent = _spent(of_part)
-        cells.append(weighted_cells(part, {each.columns: float(spent / each.epsilon) for each in of_part}))
-    direct = direct_marginals(plan, [each.columns for each in whole])
+    for part, in_part in zip(plan.parts.levels, levels, strict=True):
+        yield from _wrong_levels(part, in_part)
+        spent = _spent(in_part)
+        cells.append(weighted_cells(part, {each.columns: float(spent / each.epsilon) for each in in_part}))
+    direct = direct_marginals(plan, [each.columns for each in marginals])
     shares = shares_of_parts(plan, cells, direct, modelled(plan))
-    stated = {frozenset(table): epsilon for table, epsilon in boxes}
-    given = [stated[frozenset(table)] for table in plan.parts.ranged]
-    given += map(_spent, levels)
-    given += [each.epsilon for each in whole if each.columns in direct]
+    by_table = {frozenset(table): epsilon for table, epsilon in boxes}
+    stated_shares = [by_table[frozenset(table)] for table in plan.parts.ranged]
+    stated_shares += map(_spent, levels)
+    stated_shares += [each.epsilon for each in marginals if each.columns in direct]
     of_levels = [f"levels of {part.resolution.column}" for part in plan.parts.levels]
     names = [*map(" × ".join, plan.parts.ranged), *of_levels, *map(" × ".join, direct)]
-    for name, epsilon, share in zip(names, given, shares, strict=False):  # the rest, if any, is the model's
+    for name, epsilon, share in zip(names, stated_shares, shares, strict=False):  # the rest, if any, is the model's
         if epsilon != share:
-            yield f"manifest.json: of ε, {name} has {exact_text(share)} in every version"
+            yield f"manifest.json: the share of ε of {name} is {exact_text(share)} in every version"
 
 
-def _shares_by_cells(plan: Plan, whole: Sequence[Allocation], spent: Sequence[Fraction]) -> Shares:
+def _shares_by_cells(plan: Plan, marginals: Sequence[Allocation], spent: Sequence[Fraction]) -> Shares:
     """Return the shares of tables that are measured as they are, by tally and columns, of all that is `spent`."""
     shares: Shares = {}
     for k, tally in enumerate(plan.tallies):
-        of_tally = [each for each in whole if each.tally == k]
-        in_all = sum((share for each, share in zip(whole, spent, strict=True) if each.tally == k), Fraction(0))
-        divided = _divided(tally.plan, of_tally, in_all)
-        shares |= {(k, frozenset(each.columns)): share for each, share in zip(of_tally, divided, strict=True)}
+        in_tally = [each for each in marginals if each.tally == k]
+        total = sum((share for each, share in zip(marginals, spent, strict=True) if each.tally == k), Fraction(0))
+        divided = _divided(tally.plan, in_tally, total)
+        shares |= {(k, frozenset(each.columns)): share for each, share in zip(in_tally, divided, strict=True)}
     return shares
 
 
@@ -124,8 +128,8 @@ def _spent(measured: Sequence[Allocation]) -> Fraction:
 
 def _divided(plan: Plan, measured: Sequence[Allocation], epsilon: Fraction) -> list[Fraction]:
     tables = [each.columns for each in measured]
-    apart = [each for each in tables if any({*each} < {*other} for other in tables)]
-    return divided_by_cells(plan, tables, apart, epsilon)
+    contained = [each for each in tables if any({*each} < {*other} for other in tables)]
+    return divided_by_cells(plan, tables, contained, epsilon)
 
 
 def _is_optimal(plan: Plan, tables: Sequence[Columns], spent: Sequence[Fraction]) -> bool:
@@ -143,32 +147,32 @@ def _is_optimal(plan: Plan, tables: Sequence[Columns], spent: Sequence[Fraction]
         return bool((np.abs(slope / (-2 * variance) - 1) <= OF_A_SEARCH).all())
 
 
-def _wrong_levels(plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:
+def _wrong_levels(plan: Plan, marginals: Sequence[Allocation]) -> Iterator[str]:
     """Check that levels have thousandths of their ε, and that moving one to another level would not help."""
-    of_level = {each.columns: each.epsilon for each in of_counts(plan, whole)}
+    of_level = {each.columns: each.epsilon for each in of_counts(plan, marginals)}
     total = sum(of_level.values(), Fraction(0))
     parts = [PARTS * of_level.get(columns, Fraction(0)) / total for columns in measured_at(plan)]
     if any(part.denominator > 1 for part in parts) or not is_least(plan, [*map(int, parts)]):
         yield _NOT_LEAST.format(tables=f"levels of {plan.resolution.column}")
 
 
-def _wrong_tallies(plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:
+def _wrong_tallies(plan: Plan, marginals: Sequence[Allocation]) -> Iterator[str]:
     """Check the shares of tables of rows and of persons, given how each of these tables was measured."""
     if len(plan.tallies) < 2:
         return
     roots, spent = [], []
     for k, tally in enumerate(plan.tallies):
-        of_tally = [each for each in whole if each.tally == k]
-        if not of_tally:
+        in_tally = [each for each in marginals if each.tally == k]
+        if not in_tally:
             return  # which is reported where it is checked that all tables were measured
-        alone = tally.plan.at(1)
-        divided = _divided(alone, of_tally, Fraction(1))
+        at_one = tally.plan.at(1)
+        divided = _divided(at_one, in_tally, Fraction(1))
         measured = [
             Allocation(each.columns, share, each.sensitivity, each.grain)
-            for each, share in zip(of_tally, divided, strict=True)
+            for each, share in zip(in_tally, divided, strict=True)
         ]
         roots.append(root_of_tally(plan, tally.plan, measured))
-        spent.append(_spent(of_tally))
+        spent.append(_spent(in_tally))
     shares = [float(plan.epsilon * root / sum(roots)) for root in roots]
     if not all(math.isclose(epsilon, share, rel_tol=ROUNDED) for epsilon, share in zip(spent, shares, strict=True)):
         yield _NOT_LEAST.format(tables="tables of rows and of persons")

@@ -1,4 +1,4 @@
-"""Say what follows from the measurements in a release file for its tables: their source, and their half-widths."""
+"""Derive from the measurements in a release file how its tables were estimated, and their half-widths."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ def tables_of_model(checked: Manifest, plan: Plan) -> set[Columns]:
     """
     if not plan.in_parts:
         return {each for each in plan.marginals if len(each) > 1} if estimator(plan) is Estimator.MODEL else set()
-    return {table for table in _of_kind("model", checked, plan) if len(table) > 1} | {()}
+    return {table for table in _tables_of_kind("model", checked, plan) if len(table) > 1} | {()}
 
 
 def tables_of_boxes(checked: Manifest, plan: Plan) -> set[Columns]:
     """Return the tables that are estimated from boxes."""
     if not plan.in_parts:
         return {*plan.published} if estimator(plan) is Estimator.BOXES else set()
-    return _of_kind("boxes", checked, plan)
+    return _tables_of_kind("boxes", checked, plan)
 
 
-def _of_kind(wanted: str, checked: Manifest, plan: Plan) -> set[Columns]:
-    return {table for table, (kind, _) in _kinds(checked, plan).items() if kind == wanted}
+def _tables_of_kind(part: str, checked: Manifest, plan: Plan) -> set[Columns]:
+    return {table for table, (kind, _) in _kinds(checked, plan).items() if kind == part}
 
 
 def _kinds(checked: Manifest, plan: Plan) -> dict[Columns, tuple[str, int]]:
@@ -100,20 +100,22 @@ def model_bounds(checked: Manifest, plan: Plan) -> ModelBounds | None:
     """Return the bounds of the half-widths of a model's tables, if all tables are those of one model."""
     if estimator(plan) is not Estimator.MODEL or (checked.schema_version < EXACT_SINCE and has_early_audit(checked)):
         return None
-    whole = well_formed_marginals(checked, plan)
+    marginals = well_formed_marginals(checked, plan)
     merged = [entry for entry in checked.measurements if entry.merged_to is not None]
-    if not whole or any(merged_shape(entry, plan) is None for entry in merged):
-        return None  # this and the next are reported where prices are checked
-    measured = with_shapes(checked, plan, whole)
+    if not marginals or any(merged_shape(entry, plan) is None for entry in merged):
+        return None  # reported by `price_check`, like the next
+    measured = with_shapes(checked, plan, marginals)
     if any(half_width(plan, (name,), measured) is None for name in plan.counted):
         return None
     return ModelBounds(plan, measured, stated_error(checked), pairs_alone=checked.schema_version < OWN_NOISE_SINCE)
 
 
-def with_shapes(checked: Manifest, plan: Plan, whole: Sequence[Allocation]) -> list[tuple[Allocation, Sequence[int]]]:
+def with_shapes(
+    checked: Manifest, plan: Plan, marginals: Sequence[Allocation]
+) -> list[tuple[Allocation, Sequence[int]]]:
     """Return the measured marginals of a model, each with the shape in which it was measured."""
     merged = [entry.merged_to for entry in checked.measurements if entry.purpose is None]
     return [
         (each, shape or plan.shape(each.columns))
-        for each, shape in zip(whole, merged, strict=True) if not plan.has_amount(each.columns)
+        for each, shape in zip(marginals, merged, strict=True) if not plan.has_amount(each.columns)
     ]  # fmt: skip

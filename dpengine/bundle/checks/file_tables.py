@@ -1,4 +1,4 @@
-"""Read the tables and the synthetic rows of a release file as numbers and cells, and refuse what has no place there."""
+"""Read the tables and the synthetic rows of a release file as numbers and cells; refuse anything else."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Codes", "Numbers", "read_rows", "read_table"]
 
 Codes = npt.NDArray[np.unsignedinteger[Any]]
 
-MAX_CODES_BYTES = 200_000_000  # of the rows' cells, at one to four bytes each: about 10 s
+MAX_CODES_BYTES = 200_000_000  # limit for the cells of all rows, at one to four bytes each: about 10 s
 ROWS_FOR_CELLS = mark("has {rows} rows, not one for each of {cells} cells")
 
 

@@ -52,7 +52,7 @@ def _wrong_table(entry: MeasurementEntry, plan: Plan) -> list[str]:
         return [allocation]
     faults = _wrong_noise(entry, allocation, plan)
     if entry.shown_from is not None:
-        faults.append(": only found values are shown from a noisy count on")
+        faults.append(": shown_from is stated for a column whose values were not found")
     if entry.purpose is None and entry.merged_to is None:
         return faults
     if plan.has_amount(entry.columns):
@@ -105,11 +105,11 @@ def _wrong_search(entry: MeasurementEntry, plan: Plan, search: Search | None) ->
         faults.append(": mechanism does not fit this purpose")
     column = plan.column(entry.columns[0]) if entry.columns and entry.columns[0] in plan.finds else None
     if isinstance(column, Category) and column.among is not None:
-        none = FoundKeys.none(column.name, column.among, plan.epsilon, plan.unit.rows)
-        if (entry.cells, entry.shown_from) != (none.universe, none.least):
-            faults.append(f": {none.universe} keys and a least number of {none.least} follow from plan.yaml")
+        blank = FoundKeys.none(column.name, column.among, plan.epsilon, plan.unit.rows)
+        if (entry.cells, entry.shown_from) != (blank.universe, blank.least):
+            faults.append(f": there are {blank.universe} keys, shown from a count of {blank.least}, by plan.yaml")
     elif entry.shown_from is not None:
-        faults.append(": bins are found from all that was measured")
+        faults.append(": shown_from is stated for bins, which are found from all counts")
     elif search is not None and entry.cells != search.values.size:
         faults.append(f": found.json holds {search.values.size:,} counts of boxes")
     return faults
@@ -130,17 +130,19 @@ def boxes_in(checked: Manifest) -> list[MeasurementEntry]:
 
 def measured_columns(checked: Manifest, plan: Plan) -> list[Columns]:
     """Return the columns of each measured marginal, except those not in `plan`: these are reported with their price."""
-    known = set(plan.released)
+    released = set(plan.released)
     return [
-        tuple(each.columns) for each in checked.measurements if each.purpose is None and known.issuperset(each.columns)
+        tuple(each.columns)
+        for each in checked.measurements
+        if each.purpose is None and released.issuperset(each.columns)
     ]
 
 
 def well_formed_marginals(checked: Manifest, plan: Plan) -> list[Allocation]:
     """Return the marginals that were measured whole; none if one of them is not as it must be."""
     read = marginals_in(checked, plan)
-    known = [each for each in read if each is not None]
-    return known if len(known) == len(read) else []
+    well_formed = [each for each in read if each is not None]
+    return well_formed if len(well_formed) == len(read) else []
 
 
 def marginals_in(checked: Manifest, plan: Plan) -> list[Allocation | None]:
@@ -162,10 +164,10 @@ def _allocation(entry: MeasurementEntry, plan: Plan) -> Allocation | str:
         return ": it names a column twice"
     tally = _tally(entry, plan)
     if tally is None:
-        return ": it counts persons in more cells, or other ones, than plan.yaml says"
+        return ": the number of cells per person, or the table, is not the one in plan.yaml"
     grain = plan.grain(entry.columns)
     if entry.units_per_row != grain:
-        return f": a row is not {grain:,} units of these columns"
+        return f": units_per_row is not {grain:,}, as for these columns"
     return Allocation(tuple(entry.columns), epsilon, entry.sensitivity, grain, tally)
 
 
@@ -181,9 +183,9 @@ def _tally(entry: MeasurementEntry, plan: Plan) -> int | None:
 
 def merged_shape(entry: MeasurementEntry, plan: Plan) -> Sequence[int] | None:
     """Return how many cells of each column are left after merging; None if they cannot come from the column's own."""
-    sizes, left = plan.shape(tuple(entry.columns)), entry.merged_to or []
-    fits = len(left) == len(sizes) and all(0 < some <= size for some, size in zip(left, sizes, strict=True))
-    return left if fits else None
+    sizes, merged = plan.shape(tuple(entry.columns)), entry.merged_to or []
+    fits = len(merged) == len(sizes) and all(0 < cells <= size for cells, size in zip(merged, sizes, strict=True))
+    return merged if fits else None
 
 
 def positive(text: str) -> Fraction | None:

@@ -34,9 +34,9 @@ __all__ = ["OWN_NOISE_SINCE", "ModelBounds", "StatedError", "half_width", "wrong
 
 # In files of earlier versions, half-widths of a measured table of three columns or more are those of a model.
 OWN_NOISE_SINCE = 8
-ROUNDING = 5e-4  # of a model's estimates, which have 3 decimals; the total was fitted before they were rounded
+ROUNDING = 5e-4  # rounding error of a model's estimates, which have 3 decimals; the total was fitted before rounding
 SLACK = 4 * ROUNDING
-NEARLY = 0.99  # of numbers that follow from estimates before they are rounded
+NEARLY = 0.99  # tolerated ratio of numbers that follow from estimates before rounding
 STATED = 0.95  # the part of the cells that a table's half-width holds for
 
 

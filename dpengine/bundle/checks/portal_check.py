@@ -15,7 +15,7 @@ from dpengine.bundle.archive import Archive
 from dpengine.bundle.checks import sizes
 from dpengine.bundle.portals import descriptions
 from dpengine.bundle.promises import PORTALS, parquet_name, table_files
-from dpengine.isolation.run import Died, Limits, run
+from dpengine.isolation.run import Limits, ProcessEnded, run
 from dpengine.isolation.scratch import ScratchFolder
 from dpengine.spec.plan import Plan
 
@@ -24,13 +24,13 @@ __all__ = ["wrong_portals"]
 _LIMITS = Limits(memory=1 << 31, seconds=30, disk=0)
 
 
-def wrong_portals(members: Archive, manifest: Mapping[str, Any], plan: Plan, *, apart: bool) -> Iterator[str]:
-    """Yield the faults of these files; with `apart`, this process may itself read a stranger's file."""
+def wrong_portals(members: Archive, manifest: Mapping[str, Any], plan: Plan, *, isolated: bool) -> Iterator[str]:
+    """Yield the faults of these files; with `isolated`, this process may itself read a stranger's file."""
     later = {*PORTALS, "manifest.json"}
     earlier = {name: sealed for name, sealed in manifest["files"].items() if name not in later}
     for name, text in descriptions.texts(plan, {**manifest, "files": earlier}).items():
         if members.read(name, sizes.PROSE_BYTES) != text:
-            yield f"{name} is not what the manifest gives"
+            yield f"{name} does not follow from the manifest"
     from dpengine.bundle.portals import parquet  # loaded only where a bundle has such files
 
     facts, most = parquet.facts(manifest), sizes.manifest_bytes(plan)
@@ -40,16 +40,16 @@ def wrong_portals(members: Archive, manifest: Mapping[str, Any], plan: Plan, *, 
             plan, table, facts(table), members.pieces(file, sizes.file_bytes(plan, file, table))
         )
         member = members.read(name, sizes.file_bytes(plan, name, table) + most)
-        if member != expected and not _same(member, expected, apart=apart):
+        if member != expected and not _same(member, expected, isolated=isolated):
             yield f"{name} is not the table of {file}"
 
 
-def _same(file: bytes, expected: bytes, *, apart: bool) -> bool:
+def _same(file: bytes, expected: bytes, *, isolated: bool) -> bool:
     """Return whether two Parquet files hold the same table, whatever their bytes."""
-    if apart:
+    if isolated:
         from dpengine.bundle.portals import parquet
 
-        return parquet.same(file, expected)
+        return parquet.is_same_table(file, expected)
     folder = ScratchFolder()
     try:
         paths = {"actual": folder.path / "actual.parquet", "expected": folder.path / "expected.parquet"}
@@ -58,7 +58,7 @@ def _same(file: bytes, expected: bytes, *, apart: bool) -> bool:
         return bool(
             run("dpengine.bundle.checks.portal_check:same_files", {k: str(v) for k, v in paths.items()}, _LIMITS)
         )
-    except Died:
+    except ProcessEnded:
         return False
     finally:
         folder.discard()
@@ -66,4 +66,4 @@ def _same(file: bytes, expected: bytes, *, apart: bool) -> bool:
 
 def same_files(actual: str, expected: str) -> bool:
     """Return whether two Parquet files hold the same table."""
-    return _same(Path(actual).read_bytes(), Path(expected).read_bytes(), apart=True)
+    return _same(Path(actual).read_bytes(), Path(expected).read_bytes(), isolated=True)

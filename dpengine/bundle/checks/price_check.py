@@ -25,7 +25,7 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["wrong_prices"]
 
-IN_SUMS = 0.9  # times the half-width of one draw, which may be rounded up: no sum of draws has a smaller half-width
+IN_SUMS = 0.9  # relative to the half-width of one draw, rounded up: no sum of draws has a smaller half-width
 _OTHER_HALF_WIDTH = "manifest.json: half_width_95 of {file} does not follow from the measurements"
 
 
@@ -37,20 +37,20 @@ def wrong_prices(checked: Manifest, published: Plan, searches: Sequence[Search])
     """
     plan = published.finest
     faults = [*wrong_measurements(checked, plan, searches), *_wrong_sum(checked, plan)]
-    whole = [each for each in marginals_in(checked, plan) if each is not None]
+    marginals = [each for each in marginals_in(checked, plan) if each is not None]
     if not faults:
         faults += wrong_division(
-            plan, whole, _prices(each for each in checked.measurements if each.purpose == QUANTILES)
+            plan, marginals, _prices(each for each in checked.measurements if each.purpose == QUANTILES)
         )
     if not is_adaptive(plan):
-        return faults + list(_wrong_coverage(checked, published, whole, sound=not faults))
-    faults += [*_wrong_parts(plan, whole), *_wrong_boxes(checked, plan.ranged, plan.unit.rows)]
+        return faults + list(_wrong_coverage(checked, published, marginals, sound=not faults))
+    faults += [*_wrong_parts(plan, marginals), *_wrong_boxes(checked, plan.ranged, plan.unit.rows)]
     if not faults:
-        faults += wrong_parts(plan, whole, _prices(boxes_in(checked)))
+        faults += wrong_parts(plan, marginals, _prices(boxes_in(checked)))
     return faults or [
         *wrong_audit(checked, plan),
-        *_wrong_columns(checked, published, whole),
-        *_wrong_half_widths(exactly_known(checked, plan), plan, whole),
+        *_wrong_columns(checked, published, marginals),
+        *_wrong_half_widths(exactly_known(checked, plan), plan, marginals),
     ]
 
 
@@ -58,7 +58,7 @@ def _wrong_sum(checked: Manifest, plan: Plan) -> Iterator[str]:
     """Check that cells were searched once in each column that asks for it, and that all prices add up to ε."""
     searched = [entry.columns for entry in checked.measurements if entry.purpose == SEARCH]
     if searched != [[name] for name in plan.finds]:
-        yield "manifest.json: each column whose cells were found is to be searched once"
+        yield "manifest.json: there must be exactly one search for each column whose cells were found"
     spent = sum((positive(entry.epsilon) or Fraction(0) for entry in checked.measurements), Fraction(0))
     if spent != plan.epsilon:
         yield f"manifest.json: the ε of all measurements does not add up to {exact_text(plan.epsilon)}"
@@ -74,11 +74,11 @@ def _wrong_coverage(checked: Manifest, plan: Plan, marginals: list[Allocation], 
     if len({(marginal.tally, frozenset(marginal.columns)) for marginal in marginals}) < len(marginals):
         sound = False
         yield "manifest.json: the same columns are measured twice"
-    apart = bool(plan.resolution.levels) and not measures_levels(plan, marginals)
+    at_own_levels = bool(plan.resolution.levels) and not measures_levels(plan, marginals)
     for k, tally in enumerate(plan.finest.tallies):
         measured = [frozenset(marginal.columns) for marginal in marginals if marginal.tally == k]
         # Amounts, and tables that are measured apart, are measured at their own levels.
-        tables = [table if apart or plan.has_amount(table) else plan.resolution.finest(table)
+        tables = [table if at_own_levels or plan.has_amount(table) else plan.resolution.finest(table)
                   for table in tally.plan.supports]  # fmt: skip
         faults = [*_uncovered(tables, measured)]
         sound = sound and not faults
@@ -87,22 +87,22 @@ def _wrong_coverage(checked: Manifest, plan: Plan, marginals: list[Allocation], 
         yield from _wrong_half_widths(checked.tables, plan, marginals)
 
 
-def _wrong_parts(plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:
+def _wrong_parts(plan: Plan, marginals: Sequence[Allocation]) -> Iterator[str]:
     """Check that what an adaptive plan measures directly was measured once: levels, tables, and those with amounts."""
-    of_part: dict[int | None, list[Allocation]] = defaultdict(list)
-    for each in whole:
-        of_part[allocated_to(plan, each.columns) if plan.in_parts else None].append(each)
+    in_part: dict[int | None, list[Allocation]] = defaultdict(list)
+    for each in marginals:
+        in_part[allocated_to(plan, each.columns) if plan.in_parts else None].append(each)
     for k, part in enumerate(plan.parts.levels if plan.in_parts else ()):
-        if not measures_levels(part, of_part[k]):
+        if not measures_levels(part, in_part[k]):
             name = part.resolution.column
-            yield f"manifest.json: what is measured is not the levels of {name}, each with the columns beside them"
-    wanted = [table for table in plan.supports if plan.has_amount(table)]
-    measured = [frozenset(each.columns) for each in of_part[None]]
+            yield f"manifest.json: the measured marginals are not the levels of {name}, each with all other columns"
+    expected = [table for table in plan.supports if plan.has_amount(table)]
+    measured = [frozenset(each.columns) for each in in_part[None]]
     if plan.in_parts and plan.parts.rest is not None and modelled(plan) is None:
-        wanted += plan.parts.rest.supports
+        expected += plan.parts.rest.supports
     else:
         measured = [each for each in measured if plan.has_amount(each)]
-    yield from _uncovered(dict.fromkeys(wanted), measured)
+    yield from _uncovered(dict.fromkeys(expected), measured)
     if len({*measured}) < len(measured):
         yield "manifest.json: the same columns are measured twice"
 
@@ -120,23 +120,23 @@ def _wrong_boxes(checked: Manifest, ranged: Sequence[Columns], rows: int) -> lis
     if not ranged or measured == [(table, rows, DISCRETE_LAPLACE) for table in ranged]:
         return []
     name = " and ".join(" × ".join(table) for table in ranged)
-    return [f"manifest.json: table {name}, and no other, is to be measured once in boxes"]
+    return [f"manifest.json: exactly table {name} must be measured in boxes, once"]
 
 
-def _wrong_columns(checked: Manifest, plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:
+def _wrong_columns(checked: Manifest, plan: Plan, marginals: Sequence[Allocation]) -> Iterator[str]:
     """Check that a model has its columns from measured marginals, and their half-widths, if all is of one model."""
-    known = {name for each in whole for name in each.columns}
-    for name in sorted({name for table in tables_of_model(checked, plan.finest) for name in table} - known):
+    covered = {name for each in marginals for name in each.columns}
+    for name in sorted({name for table in tables_of_model(checked, plan.finest) for name in table} - covered):
         yield f"manifest.json: column {name} lies within no measured marginal"
     if estimator(plan) is not Estimator.MODEL:
         return
-    measured, exact = with_shapes(checked, plan, whole), checked.schema_version >= EXACT_SINCE
+    measured, exact = with_shapes(checked, plan, marginals), checked.schema_version >= EXACT_SINCE
     for entry in (each for each in checked.tables if len(each.columns) < 2):
-        wanted = half_width(plan, tuple(entry.columns), measured)
+        expected = half_width(plan, tuple(entry.columns), measured)
         if exact:
-            fits = wanted is not None and _is_near(entry.half_width_95, wanted)
+            fits = expected is not None and _is_near(entry.half_width_95, expected)
         else:
-            fits = wanted is None or entry.half_width_95 >= IN_SUMS * (wanted - 1)
+            fits = expected is None or entry.half_width_95 >= IN_SUMS * (expected - 1)
         if not fits:
             yield _OTHER_HALF_WIDTH.format(file=entry.file)
 
@@ -151,6 +151,6 @@ def _wrong_half_widths(entries: Iterable[TableEntry], plan: Plan, marginals: lis
             yield _OTHER_HALF_WIDTH.format(file=entry.file)
 
 
-def _is_near(stated: float, wanted: float) -> bool:
+def _is_near(stated: float, expected: float) -> bool:
     """Return whether a half-width is the one that follows from the measurements, up to what other versions compute."""
-    return math.isclose(stated, wanted, rel_tol=0.02, abs_tol=1e-9)
+    return math.isclose(stated, expected, rel_tol=0.02, abs_tol=1e-9)

@@ -18,7 +18,7 @@ from dpengine.spec.plan import Plan
 __all__ = ["BASE_BYTES", "PROSE_BYTES", "file_bytes", "manifest_bytes", "manifest_values"]
 
 BASE_BYTES, BASE_VALUES = 1_000_000, 200_000
-PROSE_BYTES = 200_000_000  # of a text for people, which is read by the piece
+PROSE_BYTES = 200_000_000  # limit for a text for people, which is read by the piece
 LETTER_BYTES = 6  # a letter in JSON or UTF-8, quoted
 ENTRY_BYTES = 2_000  # an entry of the manifest, without names of columns
 ENTRY_VALUES = 20

@@ -1,4 +1,4 @@
-"""Check the sentence that says why a release was measured as it was: it must be one that some version writes.
+"""Check the sentence that gives the reason for a release's strategy: some version must have written it.
 
 The number of rows in it must be the plan's, if the plan states one, and the number of tables at most the plan's. The
 amount of noise in it is not checked. The sentence is in English, whatever the language of the plan.
@@ -37,7 +37,7 @@ _WITH_NUMBERS = re.compile(
 
 
 def is_stated(sentence: str, plan: Plan) -> bool:
-    """Return whether a version writes this `sentence` for a `plan` whose strategy is decided."""
+    """Return whether some version writes this `sentence` for a `plan` with a resolved strategy."""
     if plan.finest is not plan:
         return sentence.endswith(_OF_SUMS) and is_stated(sentence.removesuffix(_OF_SUMS), plan.finest)
     name = "Direct" if plan.strategy == "auto" else plan.strategy.capitalize()
@@ -46,7 +46,7 @@ def is_stated(sentence: str, plan: Plan) -> bool:
 
 
 def _fits_numbers(sentence: str, plan: Plan) -> bool:
-    """Return whether this is a sentence with numbers, and those that follow from the plan are right."""
+    """Return whether this is a sentence with numbers, and has those that follow from the plan."""
     first = re.search(_NUMBER, sentence)
     if first is None or not _WITH_NUMBERS.fullmatch(sentence):
         return False

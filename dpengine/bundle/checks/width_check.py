@@ -1,4 +1,4 @@
-"""Check how wide the intervals of sums and means of amounts are, and where they lie, as far as the measurements say.
+"""Check the width and position of the intervals of sums and means, as far as measurements determine them.
 
 The interval of a sum is an unbiased estimate ± the half-width of its noise, wider only where it would not hold the
 published sum. The interval of a mean holds every μ with |S − μ·N| ≤ h(μ), where N are the people of a cell and S their
@@ -31,14 +31,14 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["AmountWidths"]
 
-OF_SUMS = 0.02  # of a width: what other versions may compute
+OF_SUMS = 0.02  # relative difference of a width that other versions may compute
 OF_MEANS = 0.1  # h is known at some means only, and jumps between them (`estimate.amounts.ANCHORS`)
 OF_PEOPLE = 3  # 95 % half-widths of the noise in a number of people, within which it is published
-WHOLE = 1  # by which rounding to whole people, with the same sums, may move that number
+WHOLE = 1  # people by which rounding to whole numbers with the same sums may move that number
 
 
 class AmountWidths:
-    """The widths of intervals that follow from these `allocations`, which are all that estimates of amounts use.
+    """The expected widths of intervals, from the `allocations` of all measurements that estimates of amounts use.
 
     With `counts`, estimated counts use the same. `allocations` are empty if nothing is known of them.
     """
@@ -69,7 +69,7 @@ class AmountWidths:
                 if not fits:
                     yield f"intervals of {kind}_{name} are not as wide as its noise"
                 elif sums is not None and not self._plan.resolution.levels and not self._agree(name, table, *sums):
-                    yield f"intervals of {kind}_{name} do not lie around what those of other tables do"
+                    yield f"intervals of {kind}_{name} have other middles than those of other tables"
 
     def _compared(
         self,
@@ -80,7 +80,7 @@ class AmountWidths:
         estimate: Floats,
         numbers: Mapping[str, Floats],
     ) -> tuple[bool, tuple[Floats, Floats] | None]:
-        """Return whether intervals are as wide as their noise, and the sums around which they lie, as far as known."""
+        """Return whether intervals have the width of their noise, and the sums in their middle, as far as known."""
         spans = [numbers[f"{kind}_{amount.name}{end}"] for end in ("_low", "", "_high")]
         if kind == "sum":
             return self._sum_fits(amount, table, *spans), _sums_of_sums(amount, *spans)
@@ -90,31 +90,31 @@ class AmountWidths:
         fits = self._mean_fits(amount, table, estimate, estimate, *spans)
         return fits, self._sums_of_means(amount, table, estimate, *spans)
 
-    def _agree(self, name: str, table: Columns, sums: Floats, apart: Floats) -> bool:
-        """Return whether the sums around which intervals lie agree with those before, up to `apart`; NaN is unknown."""
+    def _agree(self, name: str, table: Columns, sums: Floats, tolerance: Floats) -> bool:
+        """Return whether sums around which intervals lie agree with earlier ones up to `tolerance`; NaN is unknown."""
         agree = True
         for shared in columns_and_pairs(table):
-            here, apart_here = (Marginal(table, each).project(shared).values for each in (sums, apart))
-            before, apart_before = self._first.setdefault((name, shared), (here, apart_here))
-            agree &= not (np.abs(here - before) > apart_here + apart_before).any()
+            here, tolerance_here = (Marginal(table, each).project(shared).values for each in (sums, tolerance))
+            before, tolerance_before = self._first.setdefault((name, shared), (here, tolerance_here))
+            agree &= not (np.abs(here - before) > tolerance_here + tolerance_before).any()
             if np.isnan(before).sum() > np.isnan(here).sum():
-                self._first[name, shared] = here, apart_here
+                self._first[name, shared] = here, tolerance_here
         return agree
 
     def _sums_of_means(
         self, amount: Amount, table: Columns, people: Floats, low: Floats, middle: Floats, high: Floats
     ) -> tuple[Floats, Floats]:
-        """Return the sums around which intervals of means lie, and how far they may be off; NaN where unknown."""
+        """Return the sums in the middle of intervals of means, and their tolerance; NaN where unknown."""
         start, wide = float(amount.low), float(amount.high - amount.low)
         rounding, reach = 10.0 ** -decimals_of_mean(self._plan, amount.name) / wide, mean_reach(amount, table, self)
-        least, most = (low - start) / wide, (high - start) / wide
-        from_low = (people > 0) & (low < middle) & (least > rounding)
-        from_high = (people > 0) & (middle < high) & (most < 1 - rounding)
-        below, above = least * people + reach(least), most * people - reach(most)
+        scaled_low, scaled_high = (low - start) / wide, (high - start) / wide
+        from_low = (people > 0) & (low < middle) & (scaled_low > rounding)
+        from_high = (people > 0) & (middle < high) & (scaled_high < 1 - rounding)
+        below, above = scaled_low * people + reach(scaled_low), scaled_high * people - reach(scaled_high)
         sums = np.where(from_low & from_high, (below + above) / 2, np.where(from_low, below, above))
         sums = np.where(from_low | from_high, sums, np.nan)
-        apart = OF_MEANS * (reach(least) + reach(most)) / 2 + 2 * rounding * np.abs(people)
-        return start * people + wide * sums, wide * apart
+        tolerance = OF_MEANS * (reach(scaled_low) + reach(scaled_high)) / 2 + 2 * rounding * np.abs(people)
+        return start * people + wide * sums, wide * tolerance
 
     def _mean_of_known_fits(
         self, amount: Amount, table: Columns, known: Floats, moved: Floats, low: Floats, middle: Floats, high: Floats
@@ -124,14 +124,14 @@ class AmountWidths:
         Published counts are `moved` so far from their estimates.
         """
         coefficients = [*[1.0] * len(amount.knot_fractions), 0.0]
-        apart = OF_PEOPLE * self.noise_along((*table, amount.name), coefficients)[1] + WHOLE + moved
-        return self._mean_fits(amount, table, np.maximum(known - apart, 0), known + apart, low, middle, high)
+        tolerance = OF_PEOPLE * self.noise_along((*table, amount.name), coefficients)[1] + WHOLE + moved
+        return self._mean_fits(amount, table, np.maximum(known - tolerance, 0), known + tolerance, low, middle, high)
 
     def _sum_fits(self, amount: Amount, table: Columns, low: Floats, middle: Floats, high: Floats) -> bool:
-        wanted, width = 2 * sum_half_width(amount, table, self), high - low
-        slack = OF_SUMS * wanted + 10.0**-amount.grid_decimals
+        expected, width = 2 * sum_half_width(amount, table, self), high - low
+        slack = OF_SUMS * expected + 10.0**-amount.grid_decimals
         moved = (low == middle) | (middle == high)
-        return not ((width < wanted - slack) | (~moved & (width > wanted + slack))).any()
+        return not ((width < expected - slack) | (~moved & (width > expected + slack))).any()
 
     def _mean_fits(
         self, amount: Amount, table: Columns, fewest: Floats, people: Floats, low: Floats, middle: Floats, high: Floats
@@ -139,18 +139,18 @@ class AmountWidths:
         """Return whether intervals of means are as wide as their noise, for a number from `fewest` to `people`."""
         start, wide = float(amount.low), float(amount.high - amount.low)
         rounding = 10.0 ** -decimals_of_mean(self._plan, amount.name) / wide
-        least, most = (low - start) / wide, (high - start) / wide
+        scaled_low, scaled_high = (low - start) / wide, (high - start) / wide
         reach = mean_reach(amount, table, self)
-        wanted, width = reach(least) + reach(most), np.abs(people) * (most - least)
-        at_least = np.abs(fewest) * (most - least)
-        slack = OF_MEANS * wanted + 2 * rounding * np.abs(people)
-        from_end, to_end = least <= rounding, most >= 1 - rounding
-        narrow = (people > 0) & ~from_end & ~to_end & (width < wanted - slack)
+        expected, width = reach(scaled_low) + reach(scaled_high), np.abs(people) * (scaled_high - scaled_low)
+        at_least = np.abs(fewest) * (scaled_high - scaled_low)
+        slack = OF_MEANS * expected + 2 * rounding * np.abs(people)
+        from_end, to_end = scaled_low <= rounding, scaled_high >= 1 - rounding
+        narrow = (people > 0) & ~from_end & ~to_end & (width < expected - slack)
         moved = (low == middle) | (middle == high) | (from_end & to_end)
-        return not (narrow | (~moved & (at_least > wanted + slack))).any()
+        return not (narrow | (~moved & (at_least > expected + slack))).any()
 
 
 def _sums_of_sums(amount: Amount, low: Floats, middle: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return the sums around which intervals of sums lie, and how far they may be off; NaN where unknown."""
+    """Return the sums in the middle of intervals of sums, and their tolerance; NaN where unknown."""
     sums = np.where((low < middle) & (middle < high), (low + high) / 2, np.nan)
     return sums, OF_SUMS * (high - low) / 2 + 10.0**-amount.grid_decimals

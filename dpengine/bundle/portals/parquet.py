@@ -20,9 +20,9 @@ from dpengine.array_types import Columns
 from dpengine.results.published_columns import cell_codes, header, number_columns, number_type
 from dpengine.spec.plan import Plan
 
-__all__ = ["KEY", "facts", "from_csv", "same", "to_bytes"]
+__all__ = ["KEY", "facts", "from_csv", "is_same_table", "to_bytes"]
 
-KEY = b"private_release.manifest"  # of the metadata
+KEY = b"private_release.manifest"  # key of the manifest's facts in the file's metadata
 
 
 def facts(manifest: Mapping[str, Any]) -> Callable[[Columns], dict[str, Any]]:
@@ -83,19 +83,22 @@ def from_csv(plan: Plan, table: Columns, table_facts: Mapping[str, Any], pieces:
     return to_bytes(plan, table, table_facts, columns)
 
 
-def same(file: bytes, expected: bytes) -> bool:
+def is_same_table(file: bytes, expected: bytes) -> bool:
     """Return whether two Parquet files hold the same table, with the same metadata; `file` may come from a stranger.
 
     Other versions of the writer may pack the same table into other bytes.
     """
-    wanted = pq.ParquetFile(io.BytesIO(expected))
+    published = pq.ParquetFile(io.BytesIO(expected))
     try:
         actual = pq.ParquetFile(io.BytesIO(file))
-        if actual.metadata.num_rows != wanted.metadata.num_rows or actual.metadata.metadata != wanted.metadata.metadata:
+        if (
+            actual.metadata.num_rows != published.metadata.num_rows
+            or actual.metadata.metadata != published.metadata.metadata
+        ):
             return False
-        if actual.schema_arrow != wanted.schema_arrow or _size(actual) > 2 * _size(wanted) + 10**6:
+        if actual.schema_arrow != published.schema_arrow or _size(actual) > 2 * _size(published) + 10**6:
             return False
-        return bool(actual.read().equals(wanted.read()))
+        return bool(actual.read().equals(published.read()))
     except (OSError, ValueError, pa.ArrowException):
         return False
 

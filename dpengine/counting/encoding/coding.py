@@ -30,13 +30,13 @@ __all__ = [
     "Coding",
     "any_of",
     "boundary_tree",
+    "can_read",
     "code_of_boundaries",
-    "completes",
+    "is_complete",
     "is_hour",
     "matches",
     "plain_number",
     "quoted",
-    "reads",
     "scalar",
     "without_affixes",
     "yes_or_no",
@@ -61,7 +61,7 @@ BLANKS = "".join(chr(i) for i in range(0x3001) if chr(i).isspace())
 
 @dataclass(frozen=True, slots=True)
 class Coding:
-    """How one column is encoded: `layers` are SQL by alias, each over the table's columns and the layers before it.
+    """The encoding of one column: `layers` are SQL by alias, each over the table's columns and the layers before it.
 
     `code` is SQL over these aliases. `complete` says that every row has a cell. Before the query runs, `lists` (each an
     enumeration of texts) and `functions` must be registered in the engine by their names.
@@ -74,12 +74,12 @@ class Coding:
     functions: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
 
 
-def completes(column: Column | Grid) -> bool:
+def is_complete(column: Column | Grid) -> bool:
     """Return whether every value has a cell: *other* and *missing* are cells, or are counted in one."""
     return min(column.other_code, column.missing_code) >= 0
 
 
-def reads(column: Column | Grid, family: Family) -> bool:
+def can_read(column: Column | Grid, family: Family) -> bool:
     """Return whether values of a family can be read as a column is declared."""
     readable = _READABLE.get(column.by if isinstance(column, Time) else column.kind)
     return readable is None or family in readable or (isinstance(column, Date | Time) and column.format is not None)

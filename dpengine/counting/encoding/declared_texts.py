@@ -1,4 +1,4 @@
-"""The texts of declared values, in the form in which cells of each type are compared with them."""
+"""Declared values as texts, normalised like the cells of each type that are compared with them."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ def codes_by_text(column: Category, family: Family) -> tuple[dict[str, int], dic
                 by_number[form] = code
         return {}, by_number | {normalised(text, family): column.missing_code for text in column.missing_as}
     by_raw = {value: code for code, value in enumerate(column.values)}
-    shared = Counter(normalised(value, family) for value in column.values)
-    by_form = {form: code for code, value in enumerate(column.values) if shared[form := normalised(value, family)] == 1}
+    uses = Counter(normalised(value, family) for value in column.values)
+    by_form = {form: code for code, value in enumerate(column.values) if uses[form := normalised(value, family)] == 1}
     for text in column.missing_as:
         by_raw[text] = by_form[normalised(text, family)] = column.missing_code
     if family == "text":
-        known = by_form.keys() | shared.keys()
-        by_form |= {other: code for form, code in by_form.items() if (other := _with_point(form)) not in known}
+        taken = by_form.keys() | uses.keys()
+        by_form |= {variant: code for form, code in by_form.items() if (variant := _with_point(form)) not in taken}
     return by_raw, by_form
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpengine.counting.encoding.bin_boundaries import missing_scalars
 from dpengine.counting.encoding.clock import has_clock, local_time
-from dpengine.counting.encoding.coding import CLOCK, Coding, completes, is_hour
+from dpengine.counting.encoding.coding import CLOCK, Coding, is_complete, is_hour
 from dpengine.counting.encoding.declared_texts import Family
 from dpengine.sources.databases.dialects import LOCAL
 from dpengine.spec.domain import Date, Time
@@ -32,7 +32,7 @@ def typed_coding(column: Date | Time, index: str, family: Family, type_name: str
     code = (
         f"CASE WHEN {missing} THEN {column.missing_code} ELSE {(_local_code if clocked else _code)(column, value)} END"
     )
-    return Coding(({raw: cell, value: read},), code, completes(column))
+    return Coding(({raw: cell, value: read},), code, is_complete(column))
 
 
 def text_code(column: Date | Time, index: str, raw: str, form: str) -> tuple[dict[str, str], str]:

@@ -22,10 +22,10 @@ from dpengine.counting.encoding.coding import (
     Coding,
     any_of,
     boundary_tree,
+    can_read,
     code_of_boundaries,
-    completes,
+    is_complete,
     plain_number,
-    reads,
     without_affixes,
     yes_or_no,
 )
@@ -81,7 +81,7 @@ def _readable_members(
     """
     cells, readable = {}, {}
     for k, (cell, each) in enumerate(members(f"c{index}", type_name).items()):
-        is_read = reads(column, family_of(each) or "text")
+        is_read = can_read(column, family_of(each) or "text")
         cells[f"c{tag}_{k}"] = cell if is_read else text_of_member(cell, each)
         readable[f"{tag}_{k}"] = each if is_read else "VARCHAR"
     return cells, readable
@@ -96,18 +96,18 @@ def _by_member(column: Column | Grid, cells: dict[str, str], codings: Sequence[C
         cells |= coding.layers[0]
         lists |= coding.lists
         functions |= coding.functions
-    return Coding((cells,), f"CASE {whens} ELSE {column.missing_code} END", completes(column), lists, functions)
+    return Coding((cells,), f"CASE {whens} ELSE {column.missing_code} END", is_complete(column), lists, functions)
 
 
 def _code_of(column: Column, index: str, type_name: str) -> Coding:
-    family, complete = family_of(type_name) or "text", completes(column)
+    family, complete = family_of(type_name) or "text", is_complete(column)
     cell, raw = f"c{index}", f"raw_{index}"
     boundaries = boundaries_of(column, type_name, _MAX_CELLS)
     if boundaries is not None:
         cast = {"float": "DOUBLE", "timestamp": "TIMESTAMP"}.get(family)
         value = f"CAST({raw} AS {cast})" if cast else raw
         return Coding(({raw: cell},), code_of_boundaries(boundaries, raw, value, type_name, LOCAL), complete)
-    if isinstance(column, Date | Time) and family in ("date", "timestamp") and reads(column, family):
+    if isinstance(column, Date | Time) and family in ("date", "timestamp") and can_read(column, family):
         return typed_coding(column, index, family, type_name)
     if isinstance(column, Number):
         return _number(column, index, family)
@@ -229,7 +229,7 @@ def _number(column: Number | Grid, index: str, family: Family) -> Coding:
     else:
         code = boundary_tree(boundaries, value, "DOUBLE", LOCAL)
     code = f"CASE {marked}WHEN isfinite({value}) THEN {code} ELSE {rest} END"
-    return Coding((cells,), code, completes(column), functions=functions)
+    return Coding((cells,), code, is_complete(column), functions=functions)
 
 
 def is_marker(column: Number | Grid, value: str) -> str:
@@ -307,7 +307,7 @@ def _category(column: Category, index: str, family: Family, cells: dict[str, str
     if family in NUMBERS:
         cells[form_place] = position
         code_sql = f"CASE WHEN {raw} IS NULL THEN {missing} ELSE coalesce({form_code}, {column.other_code}) END"
-        return Coding((cells,), code_sql, completes(column), {form_type: _storable(forms)})
+        return Coding((cells,), code_sql, is_complete(column), {form_type: _storable(forms)})
     cells[place := f"place_{index}"] = _place(raw, raw_type, len(by_raw))
     is_marker = f"{place} >= {count}" + (f" OR {place} IN ({', '.join(marked)})" if marked else "")
     code_sql = (
@@ -316,7 +316,7 @@ def _category(column: Category, index: str, family: Family, cells: dict[str, str
         f"ELSE coalesce({form_code}, {column.other_code}) END"
     )
     lists = {raw_type: _storable(by_raw), form_type: _storable(forms)}
-    return Coding((cells,), code_sql, completes(column), lists)
+    return Coding((cells,), code_sql, is_complete(column), lists)
 
 
 def _place(text: str, enumeration: str, texts: int) -> str:

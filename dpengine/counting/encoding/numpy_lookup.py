@@ -29,7 +29,7 @@ from dpengine.counting.encoding.bin_boundaries import (
     period_boundaries,
 )
 from dpengine.counting.encoding.clock import has_clock
-from dpengine.counting.encoding.coding import Coding, completes
+from dpengine.counting.encoding.coding import Coding, is_complete
 from dpengine.counting.encoding.declared_texts import codes_by_text, normalised
 from dpengine.counting.encoding.local_sql import code_of, is_marker, number_of
 from dpengine.sources.mixed import member_types
@@ -53,7 +53,7 @@ _PIECE = 1 << 15  # values processed at once, so that they stay in a processor's
 
 @dataclass(frozen=True, slots=True)
 class BatchCoding:
-    """How one column is encoded batch by batch.
+    """The encoding of one column, batch by batch.
 
     `cells` are SQL by alias over the relation `rows`, `outputs` SQL over the aliases. `codes` turns the arrays of the
     outputs into codes: the index of each row's cell, or -1. `complete`, `lists` and `functions` are as in
@@ -76,7 +76,7 @@ def coding_of(column: Column, index: int, type_name: str) -> BatchCoding:
     family = family_of(type_name) or "text"
     if isinstance(column, Amount):
         return _amount(column, index, type_name)
-    complete = completes(column)
+    complete = is_complete(column)
     raw = f"raw_{index}"
     typed = boundaries_of(column, type_name, _MAX_CELLS) if type_name in (*_INTEGERS, "FLOAT", "DOUBLE") else None
     if typed is not None:
@@ -103,12 +103,12 @@ def _amount(column: Amount, index: int, type_name: str) -> BatchCoding:
     """Encode an amount by its place on its grid."""
     grid, raw = column.grid, f"raw_{index}"
     if type_name in (*_INTEGERS, "DOUBLE") and not is_marker(grid, raw):
-        return BatchCoding({raw: f"c{index}"}, (raw,), partial(_places_by_value, grid), completes(grid), bare=True)
+        return BatchCoding({raw: f"c{index}"}, (raw,), partial(_places_by_value, grid), is_complete(grid), bare=True)
     cells, value, rest = number_of(grid, str(index), family_of(type_name) or "text")
     marked = is_marker(grid, value)
     marked = f"WHEN {marked} THEN {grid.missing_code}" if marked else ""
     others = f"CASE WHEN NOT coalesce(isfinite({value}), false) THEN ({rest})::INTEGER {marked} END"
-    return BatchCoding(cells, (value, others), partial(_combine, _places_of(grid)), completes(grid))
+    return BatchCoding(cells, (value, others), partial(_combine, _places_of(grid)), is_complete(grid))
 
 
 def of_numerals(column: Column) -> Lookup | None:
@@ -126,7 +126,7 @@ def of_numerals(column: Column) -> Lookup | None:
 
 
 def of_declared(column: Column) -> dict[str, int]:
-    """Return the codes that `coding_of` gives to texts of a column which are written as declared; possibly none."""
+    """Return the codes of texts that are written exactly as declared, as `coding_of` gives them; possibly none."""
     if isinstance(column, Category):
         return codes_by_text(column, "text")[0]
     return _listed(column) if isinstance(column, Date) and column.format is None else {}

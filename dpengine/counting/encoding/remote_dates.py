@@ -12,7 +12,16 @@ from collections.abc import Sequence
 
 from dpengine.counting.encoding.bin_boundaries import Boundaries, missing_scalars, period_boundaries
 from dpengine.counting.encoding.clock import has_clock, local_seconds, local_time
-from dpengine.counting.encoding.coding import CLOCK, Coding, boundary_tree, completes, is_hour, matches, quoted, scalar
+from dpengine.counting.encoding.coding import (
+    CLOCK,
+    Coding,
+    boundary_tree,
+    is_complete,
+    is_hour,
+    matches,
+    quoted,
+    scalar,
+)
 from dpengine.errors import TableError
 from dpengine.sources.databases.dialects import Dialect
 from dpengine.sources.mixed import ZONED
@@ -48,7 +57,7 @@ def typed_coding(column: Date | Time, cell: str, type_name: str, dialect: Dialec
     )
     declared = f"WHEN {value} IS NOT NULL THEN {_code(column, value, dialect)}"
     code = f"CASE WHEN {missing} THEN {column.missing_code} {declared} ELSE {column.other_code} END"
-    return Coding(layers, code, completes(column))
+    return Coding(layers, code, is_complete(column))
 
 
 def text_layers(column: Date | Time, text: str, tag: str, dialect: Dialect) -> tuple[dict[str, str], ...]:

@@ -22,11 +22,11 @@ from dpengine.counting.encoding.coding import (
     Coding,
     any_of,
     boundary_tree,
+    can_read,
     code_of_boundaries,
-    completes,
+    is_complete,
     matches,
     plain_number,
-    reads,
     scalar,
     without_affixes,
     yes_or_no,
@@ -69,8 +69,8 @@ def code_of(column: Column, cell: str, type_name: str, dialect: Dialect, tag: st
         raw, value = f"raw_{tag}", f"value_{tag}"
         comparable = f"CAST({cell} AS {dialect.float64})" if type_name == "FLOAT" else utc(cell, type_name, dialect)
         code = code_of_boundaries(boundaries, raw, value, type_name, dialect)
-        return Coding(({raw: cell}, {value: comparable}), code, completes(column))
-    if isinstance(column, Date | Time) and family in ("date", "timestamp") and reads(column, family):
+        return Coding(({raw: cell}, {value: comparable}), code, is_complete(column))
+    if isinstance(column, Date | Time) and family in ("date", "timestamp") and can_read(column, family):
         return typed_coding(column, cell, type_name, dialect, tag)
     return _text(column, cell, dialect, tag)
 
@@ -80,7 +80,7 @@ def _text(column: Column, cell: str, dialect: Dialect, tag: str) -> Coding:
     raw, form, value = f"raw_{tag}", f"form_{tag}", f"value_{tag}"
     texts = {raw: dialect.to_text(cell)}, {form: _trimmed(raw, dialect)}
     if isinstance(column, Category):
-        return Coding(texts, _category(column, raw, form, dialect), completes(column))
+        return Coding(texts, _category(column, raw, form, dialect), is_complete(column))
     missing = _is_missing(column, raw, form, dialect)
     more: tuple[dict[str, str], ...] = ()
     match column:
@@ -94,7 +94,7 @@ def _text(column: Column, cell: str, dialect: Dialect, tag: str) -> Coding:
         case Date() | Time():
             more, declared = text_layers(column, form, tag, dialect), value_code(column, value, dialect)
     code = f"CASE WHEN {missing} THEN {column.missing_code} {declared} ELSE {column.other_code} END"
-    return Coding((*texts, *more), code, completes(column))
+    return Coding((*texts, *more), code, is_complete(column))
 
 
 def _is_missing(column: Column, raw: str, form: str, dialect: Dialect) -> str:
@@ -127,7 +127,7 @@ def _amount(column: Amount, cell: str, type_name: str, dialect: Dialect, tag: st
     if family_of(type_name) == "float":
         finite = f"NOT {dialect.is_nan.format(x=f'raw_{tag}')} AND {finite}"
     place = f"CASE WHEN NOT ({missing}{marked}) AND {finite} THEN place_{tag} ELSE {grid.missing_code} END"
-    return Coding((*layers, *_place_layers(grid, value, dialect, tag)), place, completes(grid))
+    return Coding((*layers, *_place_layers(grid, value, dialect, tag)), place, is_complete(grid))
 
 
 def _number_layers(
@@ -188,7 +188,7 @@ def identity(cell: str, type_name: str, dialect: Dialect) -> str:
                 return f"CASE WHEN {whole} THEN {integer} WHEN {cell} <> floor({cell}) THEN {plain} ELSE {raw} END"
             return f"CASE WHEN NOT {dialect.is_nan.format(x=cell)} THEN {text} END"
         case "text":
-            text = dialect.compose.format(x=_trimmed(dialect.to_text(cell), dialect))
+            text = _normalised(cell, dialect)
             whole = dialect.extract.format(x=text, p=dialect.literal("^(-?[0-9]+)[.]0+$"))
             text = f"CASE WHEN {matches(text, '-?[0-9]+[.]0+', dialect)} THEN {whole} ELSE {text} END"
             return f"nullif({text}, '')"
@@ -200,11 +200,16 @@ def key_text(cell: str, type_name: str, dialect: Dialect, *, points: bool) -> st
     """Write a value as the text that is compared with declared ones, as `local_sql` does; null if it is missing."""
     if (family_of(type_name) or "text") != "text":
         return identity(cell, type_name, dialect)
-    text = dialect.compose.format(x=_trimmed(dialect.to_text(cell), dialect))
+    text = _normalised(cell, dialect)
     if not points:
         whole = dialect.extract.format(x=text, p=dialect.literal("^(-?[0-9]+)[.]0$"))
         text = f"CASE WHEN {matches(text, '-?(0|[1-9][0-9]*)[.]0', dialect)} THEN {whole} ELSE {text} END"
     return f"nullif({text}, '')"
+
+
+def _normalised(cell: str, dialect: Dialect) -> str:
+    """Write a cell as text without outer blanks, in composed Unicode if the engine can compose."""
+    return dialect.compose.format(x=_trimmed(dialect.to_text(cell), dialect))
 
 
 def _trimmed(text: str, dialect: Dialect) -> str:

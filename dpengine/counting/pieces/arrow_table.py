@@ -1,7 +1,7 @@
 """Count and digest the rows of a table in memory in several threads, without SQL for each row.
 
 Columns of few different texts are dictionary-encoded piece by piece: each text is encoded and hashed once
-(`known_texts`), and rows look up the results. Whole numbers, floating-point numbers, booleans and dates need no SQL.
+(`text_cache`), and rows look up the results. Whole numbers, floating-point numbers, booleans and dates need no SQL.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import pyarrow as pa
 from dpengine import arrow
 from dpengine.counting.encoding.numpy_lookup import BatchCoding, coding_of
 from dpengine.counting.fingerprint import FIXED_WIDTH, HashedColumn, hashed_columns, words_of_texts
-from dpengine.counting.pieces.known_texts import Encode, Pieces, coding_of_few, has_few, hashed_few
+from dpengine.counting.pieces.text_cache import Encode, Pieces, coding_of_few, has_few_texts, hashing_of_few
 from dpengine.sources.table import LocalTable
 from dpengine.spec.domain import Column
 
 __all__ = ["pieces_of"]
 
-_ROWS = 1 << 15  # of a piece, at most
+_ROWS = 1 << 15  # most rows of a piece
 
 
 def pieces_of(
@@ -76,7 +76,7 @@ def _kind(table: LocalTable, cells: pa.ChunkedArray, place: int) -> str:
         return "" if pa.types.is_date64(value_type) else kind
     if not (pa.types.is_string(value_type) or pa.types.is_large_string(value_type)):
         return ""
-    few = all(has_few(_encoded(arrow.one_chunk(each))) for each in _sample(cells))
+    few = all(has_few_texts(_encoded(arrow.one_chunk(each))) for each in _sample(cells))
     return "few" if few else "texts"
 
 
@@ -106,7 +106,7 @@ def _coding(table: LocalTable, place: int, column: Column, kind: str, encode: En
 def _hashed(place: int, kind: str) -> HashedColumn | None:
     """Return the hashing of a column; None if its rows need SQL."""
     if kind == "few":
-        return hashed_few()
+        return hashing_of_few()
     if kind == "texts":
         return HashedColumn({}, ("",), lambda texts: words_of_texts(texts)[0])
     return hashed_columns([(place, kind)])[0] if kind in FIXED_WIDTH else None

@@ -52,7 +52,7 @@ class Numerals:
 
     @property
     def shortest(self) -> Bools:
-        """Which texts are fractions, and the shortest texts of their numbers."""
+        """The mask of texts that are fractions, and the shortest texts of their numbers."""
         shortest = is_shortest(self.buffer, self.starts, self.lengths, self.values)
         points = self.buffer[:-8] == _POINT
         plain = len(self.values) if self.lacking is None else np.count_nonzero(~self.lacking)

@@ -1,7 +1,7 @@
 """Count and digest the rows of one Parquet file without SQL for each row: Arrow decodes pieces of it.
 
 A Parquet file mostly stores texts as indices into a dictionary. Here they stay indices, and each entry is encoded and
-hashed once (`known_texts`). Whole numbers, 64-bit numbers, booleans and dates are encoded as in batches of the engine.
+hashed once (`text_cache`). Whole numbers, 64-bit numbers, booleans and dates are encoded as in batches of the engine.
 A file with other columns, with many different texts, or in small groups of rows, is left to the engine, and so is one
 that Arrow cannot read.
 
@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from dpengine.counting.encoding.numpy_lookup import BatchCoding, coding_of
 from dpengine.counting.fingerprint import FIXED_WIDTH, hashed_columns
-from dpengine.counting.pieces.known_texts import Encode, Pieces, coding_of_few, has_few, hashed_few
+from dpengine.counting.pieces.text_cache import Encode, Pieces, coding_of_few, has_few_texts, hashing_of_few
 from dpengine.sources.files import parquet
 from dpengine.sources.table import LocalTable
 from dpengine.spec.domain import Column
@@ -51,7 +51,7 @@ def pieces_of(
         batches.close()
         return None
     kinds = [(place, table.columns[place].type) for place in hashed]
-    words = [hashed_few() if kind == "VARCHAR" else hashed_columns([(place, kind)])[0] for place, kind in kinds]
+    words = [hashing_of_few() if kind == "VARCHAR" else hashed_columns([(place, kind)])[0] for place, kind in kinds]
     parts = _parts(table.parquet)
     read: list[Iterator[Any]] = [pieces(part) for part in parts] or [chain([first], batches)]
     rows = [map(_ordered, each, repeat(order)) for each in read]
@@ -99,7 +99,7 @@ def _codings(
 ) -> list[BatchCoding] | None:
     """Return the codings of `columns`; None if rows need SQL, or texts in the `first` piece are too many to look up."""
     kinds = {place: table.columns[place].type for place in (*(place for place, _ in columns), *hashed)}
-    if not all(has_few(first.column(f"c{place}")) for place, kind in kinds.items() if kind == "VARCHAR"):
+    if not all(has_few_texts(first.column(f"c{place}")) for place, kind in kinds.items() if kind == "VARCHAR"):
         return None
     codings = []
     for place, column in columns:

@@ -2,7 +2,7 @@
 
 If quotes are only around whole cells, and no line is blank, each line end ends a row, so pieces of whole lines can be
 parsed separately; any other file is left to the engine (`sources.files.text_rows`). In a column of few distinct texts,
-each text is encoded and hashed once (`known_texts`), and rows look up the results. In a column of
+each text is encoded and hashed once (`text_cache`), and rows look up the results. In a column of
 many numerals, these are read as 64-bit numbers, exactly as the engine reads them; only texts that are not plain
 numerals go through SQL.
 
@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from dpengine import arrow
-from dpengine.counting.encoding.coding import completes
+from dpengine.counting.encoding.coding import is_complete
 from dpengine.counting.encoding.numpy_lookup import BatchCoding, Codes, of_numerals
 from dpengine.counting.fingerprint import (
     HashedColumn,
@@ -29,18 +29,18 @@ from dpengine.counting.fingerprint import (
     words_of_numbers,
     words_of_texts,
 )
-from dpengine.counting.pieces.known_texts import (
-    Encode,
-    KnownTexts,
-    Pieces,
-    by_entry,
-    coding_of_few,
-    has_few,
-    hashed_few,
-    known_codes,
-    known_words,
-)
 from dpengine.counting.pieces.numerals import Numerals
+from dpengine.counting.pieces.text_cache import (
+    Encode,
+    Pieces,
+    TextCache,
+    by_entry,
+    code_cache,
+    coding_of_few,
+    has_few_texts,
+    hashing_of_few,
+    word_cache,
+)
 from dpengine.sources.files.text import DELIMITERS
 from dpengine.sources.files.text_rows import whole_cells_and_rows
 from dpengine.sources.table import LocalTable, TextFile
@@ -49,8 +49,8 @@ from dpengine.spec.domain import Column
 __all__ = ["pieces_of"]
 
 _SAMPLE = 1 << 20  # bytes
-_ROWS = 1 << 15  # of a piece, about
-_BYTES = 1 << 16, 1 << 23  # of a piece
+_ROWS = 1 << 15  # rows of a piece, about
+_BYTES = 1 << 16, 1 << 23  # least and most bytes of a piece
 
 
 def pieces_of(
@@ -120,7 +120,7 @@ def _kinds(table: LocalTable) -> tuple[memoryview, list[str]]:
     parsed = _parse(table, sample, dict.fromkeys(range(len(table.columns)), "texts"))
     kinds = []
     for column in map(arrow.one_chunk, parsed.columns):
-        if has_few(column.dictionary_encode()):
+        if has_few_texts(column.dictionary_encode()):
             kinds.append("few")
         else:
             kinds.append("numerals" if len(Numerals(column).odd) * 2 < len(column) else "texts")
@@ -170,27 +170,27 @@ def _coding(table: LocalTable, place: int, column: Column, kind: str, encode: En
     if kind == "few":
         return coding_of_few(table, place, column, encode)
     if kind == "numerals" and (lookup := of_numerals(column)) is not None:
-        known, _by_sql = known_codes(table, place, column, encode)
-        codes = partial(_codes_of_numerals, known, lookup, column.missing_place)
-        return BatchCoding({}, ("",), codes, completes(column))
+        cache, _by_sql = code_cache(table, place, column, encode)
+        codes = partial(_codes_of_numerals, cache, lookup, column.missing_place)
+        return BatchCoding({}, ("",), codes, is_complete(column))
     return None
 
 
 def _hashed(kind: str) -> HashedColumn:
     if kind == "few":
-        return hashed_few()
+        return hashing_of_few()
     return HashedColumn({}, ("",), _HashedNumerals() if kind == "numerals" else lambda texts: words_of_texts(texts)[0])
 
 
 def _codes_of_numerals(
-    known: KnownTexts, lookup: Callable[[Any], Codes], missing: int, arrays: Sequence[Numerals]
+    cache: TextCache, lookup: Callable[[Any], Codes], missing: int, arrays: Sequence[Numerals]
 ) -> Codes:
     cells = arrays[0]
     codes = lookup(cells.values)
     if cells.lacking is not None:
         codes[cells.lacking] = missing
     if len(cells.odd):
-        codes[cells.odd] = by_entry(known, cells.odd_texts, missing)
+        codes[cells.odd] = by_entry(cache, cells.odd_texts, missing)
     return codes
 
 
@@ -198,12 +198,12 @@ class _HashedNumerals:
     """The words of texts that are mostly numerals, as `fingerprint` has them for texts in any other format."""
 
     def __init__(self) -> None:
-        self._known = known_words()
+        self._cache = word_cache()
 
     def __call__(self, cells: Numerals) -> Words:
         others = np.flatnonzero(~cells.shortest)
         words = words_of_numbers(cells.values)
         words[others] = words_of_bytes(cells.buffer, cells.starts[others], cells.lengths[others])  # 0 for an empty text
         if len(cells.odd):
-            words[cells.odd] = by_entry(self._known, cells.odd_texts, 0)
+            words[cells.odd] = by_entry(self._cache, cells.odd_texts, 0)
         return words

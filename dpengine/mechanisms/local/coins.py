@@ -20,7 +20,7 @@ from dpengine.noise.bits import BitSource, keystream
 
 __all__ = [
     "COIN_STEPS", "MAX_EPSILON", "MAX_TIMES", "MIN_EPSILON", "check_answers", "check_chance", "check_values",
-    "check_whole", "coins", "composed", "flip", "least_chance", "least_flip", "log_up",
+    "check_whole", "coins", "composed", "flip", "least_chance", "least_flip", "log_rounded_up",
 ]  # fmt: skip
 
 MIN_EPSILON, MAX_EPSILON = Fraction(1, 1000), Fraction(20)
@@ -68,12 +68,12 @@ def flip(heads: Bools, chance: Fraction, bits: BitSource) -> None:
             part[tied] = decided
 
 
-def log_up(ratio: Fraction) -> Fraction:
+def log_rounded_up(ratio: Fraction) -> Fraction:
     """Return ln(`ratio`) rounded up to twelve digits after the point: an ε with e^ε ≥ `ratio`.
 
     Raises `PlanError` for a ratio below 1.
 
-    >>> log_up(Fraction(3))
+    >>> log_rounded_up(Fraction(3))
     Fraction(1098612288669, 1000000000000)
     """
     if ratio < 1:
@@ -100,7 +100,7 @@ def least_chance(epsilon: Fraction, ratio: Callable[[Fraction], Fraction]) -> Fr
     costly, enough = 0, COIN_STEPS
     while enough - costly > 1:
         middle = (costly + enough) // 2
-        if log_up(ratio(Fraction(middle, COIN_STEPS))) <= epsilon:
+        if log_rounded_up(ratio(Fraction(middle, COIN_STEPS))) <= epsilon:
             enough = middle
         else:
             costly = middle
@@ -126,11 +126,11 @@ def composed(ratio: Fraction, times: int) -> Fraction:
 
     Source: Dwork 2011, "A firm foundation for private data analysis".
 
-    >>> composed(Fraction(3), 2) == log_up(Fraction(9))
+    >>> composed(Fraction(3), 2) == log_rounded_up(Fraction(9))
     True
     """
     check_whole(times, 1, MAX_TIMES, f"reports of a person must number from 1 to {MAX_TIMES:,}")
-    return log_up(Fraction(ratio) ** times) if times <= 64 else times * log_up(Fraction(ratio))
+    return log_rounded_up(Fraction(ratio) ** times) if times <= 64 else times * log_rounded_up(Fraction(ratio))
 
 
 def check_chance(chance: Fraction, below: Fraction | None = None) -> None:

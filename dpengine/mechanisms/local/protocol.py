@@ -24,7 +24,7 @@ import numpy.typing as npt
 from dpengine.array_types import Floats, Ints
 from dpengine.errors import PlanError, TableError
 from dpengine.marginals.fitting import project
-from dpengine.mechanisms.local.coins import log_up
+from dpengine.mechanisms.local.coins import log_rounded_up
 
 __all__ = ["Estimate", "PureProtocol"]
 
@@ -103,7 +103,7 @@ class PureProtocol(ABC, Generic[Reports]):
     @property
     def epsilon(self) -> Fraction:
         """The ε of one report, rounded up."""
-        return log_up(self.ratio)
+        return log_rounded_up(self.ratio)
 
     def estimate(self, reports: Reports) -> Estimate:
         """Estimate the share of each answer from reports alone. Raises `TableError` if there are none."""

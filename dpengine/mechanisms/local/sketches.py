@@ -27,7 +27,7 @@ __all__ = ["CountMeanSketch", "HadamardSketch", "SketchReports"]
 
 HALF = Fraction(1, 2)
 MAX_WIDTH = 2**15
-MAX_CELLS = 2**26  # of the table of hashes, and of a sketch
+MAX_CELLS = 2**26  # limit for the table of hashes, and for a sketch
 
 
 @dataclass(frozen=True, slots=True, eq=False)

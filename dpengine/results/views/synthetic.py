@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SyntheticView"]
 
-MAX_BLOCK_VALUES = 2**21  # of synthetic rows in memory at a time, all columns together: about 40 bytes each
+MAX_BLOCK_VALUES = 2**21  # limit for the synthetic rows in memory at a time, all columns together: about 40 bytes each
 
 
 class SyntheticView(ABC):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpengine.errors import TableError
-from dpengine.isolation.run import Died, Limits, run
+from dpengine.isolation.run import Limits, ProcessEnded, run
 from dpengine.translation.catalogue import _
 
 __all__ = ["read"]
@@ -33,7 +33,7 @@ def read(function: str, files: Sequence[Path], place: Path, /, **arguments: Any)
     )
     try:
         return run(f"dpengine.sources.files.untrusted:{function}", arguments, limits)
-    except Died:
+    except ProcessEnded:
         raise TableError(
             _(
                 "reading this file takes more memory or time than a file of its size may take, or breaks its "

@@ -45,11 +45,11 @@ def from_rows(cells: Iterable[Iterable[str]], names: Iterable[str]) -> dict[str,
     `PlanError` naming the line or value that fits in no tree.
     """
     header, *rows = _tidy(cells) or [[]]
-    known = {name.strip().casefold(): name for name in names}
-    header = [known.get(cell.casefold(), cell) for cell in header]
+    by_folded = {name.strip().casefold(): name for name in names}
+    header = [by_folded.get(cell.casefold(), cell) for cell in header]
     values = {name: len({row[k] for row in rows if k < len(row)} - {""}) for k, name in enumerate(header)}
-    mine = max((name for name in header if name in known.values()), key=values.__getitem__, default=None)
-    if mine is None or not rows:
+    finest = max((name for name in header if name in by_folded.values()), key=values.__getitem__, default=None)
+    if finest is None or not rows:
         raise PlanError(
             _(
                 "none of its columns {listed} is a column of your table; the first line of a codebook of levels names "
@@ -57,16 +57,16 @@ def from_rows(cells: Iterable[Iterable[str]], names: Iterable[str]) -> dict[str,
                 listed=", ".join(header[:5]),
             )
         )
-    column = header.index(mine)
-    levels = [*_coarser(header, rows, column, values), mine]
+    column = header.index(finest)
+    levels = [*_coarser(header, rows, column, values), finest]
     if len(levels) == 1:
-        return {"name": mine, "kind": "category", "values": _list([row[column] for row in rows if column < len(row)])}
+        return {"name": finest, "kind": "category", "values": _list([row[column] for row in rows if column < len(row)])}
     try:
         tree = trees.from_rows(header, rows, levels)
         trees.check_tree(levels, tree["values"], tree["parents"])
     except ValueError as error:
         raise PlanError(str(error)) from None
-    return {"name": mine, "kind": "category", **tree, "levels": levels}
+    return {"name": finest, "kind": "category", **tree, "levels": levels}
 
 
 def _coarser(header: Sequence[str], rows: Sequence[Sequence[str]], column: int, values: Mapping[str, int]) -> list[str]:

@@ -14,7 +14,7 @@ from dpengine import shapes as outlines
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.spec.categories.tree import MARK, groups, split_name, sum_groups
 from dpengine.spec.column import ColumnBase
-from dpengine.spec.declared import alike
+from dpengine.spec.declared import close_match
 from dpengine.spec.domain import Amount, Category, Column, cells_payload
 from dpengine.spec.limits import MAX_TABLE_CELLS
 from dpengine.translation.catalogue import _, number
@@ -27,13 +27,13 @@ __all__ = ["Resolution", "coarser_columns"]
 def coarser_columns(columns: Iterable[Column]) -> dict[str, Column]:
     """Return the columns of all coarser levels by their names, such as county@state. Raises ValueError."""
     columns = list(columns)
-    taken = {column.name for column in columns}
+    names = {column.name for column in columns}
     coarser: dict[str, Column] = {}
     for column in columns:
         coarser |= {f"{column.name}{MARK}{level}": _coarser_level(column, level) for level in column.groupings}
-    if twice := taken & coarser.keys():
+    if repeated := names & coarser.keys():
         raise ValueError(
-            _("the column {name!r} is called like a level of another column; rename one of them", name=min(twice))
+            _("the column {name!r} is called like a level of another column; rename one of them", name=min(repeated))
         )
     return coarser
 
@@ -238,7 +238,7 @@ class Resolution:
         declared, level = split_name(name)
         column = self.columns.get(declared)
         if not level or column is None:
-            if meant := alike(name, self.columns):
+            if meant := close_match(name, self.columns):
                 return _("there is no column {column!r} under 'columns'; did you mean {meant!r}?", column=name,
                          meant=meant)  # fmt: skip
             return _("there is no column {column!r}; declare it under 'columns'", column=name)

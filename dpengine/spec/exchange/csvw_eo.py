@@ -17,7 +17,7 @@ from dpengine.errors import PlanError
 from dpengine.exact import decimal
 from dpengine.spec.codebook import from_columns
 from dpengine.spec.domain import Amount, Category, Column, Date, Number, YesNo
-from dpengine.spec.exchange.draft import BOUNDS, Draft, ReadCodebook, bounded, dated, texts
+from dpengine.spec.exchange.draft import BOUNDS, Draft, ReadCodebook, dates_between, number_between, texts
 from dpengine.translation.catalogue import _, mark
 
 __all__ = ["read", "write"]
@@ -176,8 +176,8 @@ def _cells(name: str, column: Mapping[str, Any], kind: str, low: Any, high: Any)
     if values:
         return {"kind": "category", "values": values}
     if kind in _NUMBERS:
-        return bounded(low, high, whole=kind in _INTEGERS)
-    return dated(low, high) if kind in _DATES else {}
+        return number_between(low, high, whole=kind in _INTEGERS)
+    return dates_between(low, high) if kind in _DATES else {}
 
 
 def _edges(name: str, bins: Sequence[tuple[Any, Any]]) -> list[str]:
@@ -193,7 +193,7 @@ def _edges(name: str, bins: Sequence[tuple[Any, Any]]) -> list[str]:
 
 def _dates(name: str, bins: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
     """Return the column of dates whose periods are as many as the bins."""
-    period = dated(min(str(low) for low, _high in bins), max(str(high) for _low, high in bins))
+    period = dates_between(min(str(low) for low, _high in bins), max(str(high) for _low, high in bins))
     for by in ("year", "quarter", "month", "week", "day") if period else ():
         (column,) = from_columns([{"name": name, **period, "by": by}], {}).columns
         if column.declared_size == len(bins):

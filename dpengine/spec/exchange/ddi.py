@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpengine.errors import PlanError
-from dpengine.spec.exchange.draft import BOUNDS, Draft, ReadCodebook, bounded
+from dpengine.spec.exchange.draft import BOUNDS, Draft, ReadCodebook, number_between
 from dpengine.translation.catalogue import _, mark
 
 __all__ = ["read"]
@@ -142,7 +142,7 @@ def _add(draft: Draft, variable: Mapping[str, Any], *, doubtful: bool) -> None:
         if doubtful:
             draft.refuse(variable["name"], BOUNDS)
         else:
-            fields = bounded(*variable["range"], whole=False)
+            fields = number_between(*variable["range"], whole=False)
     if "kind" in fields and marks:
         fields |= {"missing_as": list(marks)}
     draft.add(variable["name"], fields, label=variable.get("labl", ""), text=variable.get("qstnLit") or

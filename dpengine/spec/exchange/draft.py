@@ -17,7 +17,7 @@ from dpengine.exact import decimal
 from dpengine.spec.codebook import Codebook, from_columns
 from dpengine.translation.catalogue import _, mark
 
-__all__ = ["BOUNDS", "Draft", "ReadCodebook", "bounded", "dated", "texts"]
+__all__ = ["BOUNDS", "Draft", "ReadCodebook", "dates_between", "number_between", "texts"]
 
 MAX_LABEL = 200
 BOUNDS = mark("the smallest and the largest value")
@@ -68,10 +68,10 @@ class Draft:
         return ReadCodebook(from_columns(self.columns, self.about, stated), refused, bool(refused))
 
 
-def bounded(low: object, high: object, *, whole: bool) -> dict[str, Any]:
+def number_between(low: object, high: object, *, whole: bool) -> dict[str, Any]:
     """Return a numeric column of one bin between public bounds, for a person to divide; nothing without both.
 
-    >>> bounded(0, "120", whole=True)
+    >>> number_between(0, "120", whole=True)
     {'kind': 'number', 'edges': ['0', '120'], 'whole': True}
     """
     try:
@@ -84,10 +84,10 @@ def bounded(low: object, high: object, *, whole: bool) -> dict[str, Any]:
     return {"kind": "number", "edges": [f"{end.normalize():f}" for end in ends]} | ({"whole": True} if whole else {})
 
 
-def dated(low: object, high: object) -> dict[str, Any]:
+def dates_between(low: object, high: object) -> dict[str, Any]:
     """Return a column of dates between two public days; nothing without both.
 
-    >>> dated("2024-01-01", "2024-12-31T00:00:00")
+    >>> dates_between("2024-01-01", "2024-12-31T00:00:00")
     {'kind': 'date', 'from': '2024-01-01', 'to': '2024-12-31', 'by': 'month'}
     """
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpengine.errors import PlanError
 from dpengine.spec.column import MISSING, OTHER
-from dpengine.spec.exchange.draft import Draft, ReadCodebook, bounded, dated, texts
+from dpengine.spec.exchange.draft import Draft, ReadCodebook, dates_between, number_between, texts
 from dpengine.spec.notation import YES_NO
 from dpengine.translation.catalogue import _, mark
 
@@ -96,11 +96,11 @@ def _cells(field: Mapping[str, Any], limits: Mapping[str, Any], values: list[str
     if values:
         return {"kind": "category", "values": values}
     if kind in ("integer", "number", "year"):
-        bounds = bounded(low, high, whole=kind != "number")
+        bounds = number_between(low, high, whole=kind != "number")
         marks = _MARKS.get((_text(field.get("decimalChar")) or ".", _text(field.get("groupChar"))))
         return bounds | ({"format": marks} if bounds and marks else {})
     if kind in ("date", "datetime"):
-        bounds, form = dated(low, high), _text(field.get("format"))
+        bounds, form = dates_between(low, high), _text(field.get("format"))
         return bounds | ({"format": form} if bounds and "%" in form else {})
     return {}
 

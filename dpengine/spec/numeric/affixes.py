@@ -65,7 +65,7 @@ Affixes = Annotated[
 
 
 def payload_of_texts(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the payload of a numeric column, in which how its texts are read stands if it is not the default.
+    """Return the payload of a numeric column, with the way to read its texts unless that is the default.
 
     So plans from before there were formats and affixes keep their identity. The order of affixes does not matter.
     """

@@ -25,7 +25,7 @@ from dpengine.translation.catalogue import _, localised, number
 __all__ = ["DEFAULT_SHARE", "MAX_SHARE", "Bins", "even_edges", "read_bins", "read_share", "step_edges"]
 
 DEFAULT_SHARE = Fraction(1, 10)  # of ε, to find the cells of a column (benchmarks/bins.py)
-MAX_SHARE = Fraction(1, 2)  # of all such columns together
+MAX_SHARE = Fraction(1, 2)  # limit for the shares of all such columns together
 MAX_STEPS = 9_990  # more boundaries are slow to look up, and too many for some databases
 MAX_BINS = 1_000
 

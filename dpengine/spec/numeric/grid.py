@@ -26,7 +26,7 @@ from dpengine.translation.catalogue import _, localised, mark
 
 __all__ = ["Finite", "Grid", "read_finite"]
 
-_ROUNDING = 2.0**-50  # times the steps from zero to a bound: more than the floating-point error of a place
+_ROUNDING = 2.0**-50  # relative to the steps from zero to a bound: more than the floating-point error of a place
 _EXACT = 2**53  # up to here a 64-bit float holds every whole number
 
 

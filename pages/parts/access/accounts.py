@@ -16,7 +16,7 @@ __all__ = ["LOCAL_ACCOUNT", "OF_A_PERSON", "Account", "May", "accounts_of"]
 
 
 class May(StrEnum):
-    """What a role may allow in addition to seeing releases and budgets."""
+    """The permissions that a role may give in addition to seeing releases and budgets."""
 
     PUBLISH = mark("publish")  # bring tables, look at rows, publish, ask and choose within the cap
     CAP = mark("set caps")
@@ -76,7 +76,7 @@ def accounts_of(person: Person) -> list[Account]:
 
 
 def _account(name: str, group: Group, person: str) -> Account | None:
-    """Return the account of a group with what it lets this person do; None if they are not in it."""
+    """Return the account of a group with this person's rights in it; None if they are not in the group."""
     owner, steward, viewer = (_among(person, names) for names in (group.owners, group.stewards, group.viewers))
     if not (owner or steward or viewer):
         return None

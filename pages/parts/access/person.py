@@ -1,4 +1,4 @@
-"""Who is visiting: the person of the running session, or of a request.
+"""The person who is visiting: that of the running session, or of a request.
 
 The cookie in which Streamlit keeps who signed in is internal to it, and may change with its version.
 """

@@ -142,7 +142,7 @@ def access() -> Access:
 
 
 def check_start() -> None:
-    """Raise an error, which says what to do, if strangers could reach the server, or rows the wrong disk."""
+    """Raise an error that says what to do if strangers could reach the server, or rows be written to the wrong disk."""
     check_temporary_folder()
     sign_in = access().sign_in
     if is_demo() and not isinstance(sign_in, NoSignIn):

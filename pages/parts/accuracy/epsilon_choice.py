@@ -10,7 +10,7 @@ from dpengine.accounting.composition import posterior
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text, exactly
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import heading_of, sure
+from dpengine.spec.wording import certainty, heading_of
 from dpengine.translation.catalogue import _, number
 from pages.parts.accuracy.predictions import EPSILONS, largest_error, wanted_epsilon
 from pages.parts.shared.glossary.help import term
@@ -36,7 +36,7 @@ def choose_epsilon(plan: Plan) -> Fraction:
     belief = _(
         "At ε = {epsilon}, someone who is 50 % sure that a person is in the table can become {belief}.",
         epsilon=exactly(epsilon),
-        belief=sure(posterior(0.5, epsilon)),
+        belief=certainty(posterior(0.5, epsilon)),
     )
     st.markdown(_unbroken(belief))
     return epsilon
@@ -91,8 +91,8 @@ def find_epsilon(plan: Plan) -> None:
 
 
 def _what_it_costs(plan: Plan, epsilon: Fraction) -> str:
-    """Say what ε is needed, which table drives it, and what it means for a person."""
-    tables, belief = len(plan.marginals), sure(posterior(0.5, epsilon))
+    """Say which ε is needed, which table needs it most, and what it means for a person."""
+    tables, belief = len(plan.marginals), certainty(posterior(0.5, epsilon))
     if tables > 1:
         text = _(
             "This needs **ε = {epsilon}** for all {tables} tables ({driver} needs the most): someone who is 50 % sure "

@@ -77,7 +77,7 @@ def noise_shares(plan: Plan, table: Columns, half_widths: pd.Series[float]) -> n
 
 
 def cells_with_values(plan: Plan, table: Columns) -> int:
-    """Return how many cells of `table` such a share is of: all but *(other)* and *(missing)*."""
+    """Return the number of cells of which `noise_shares` are shares: all except *(other)* and *(missing)*."""
     return _mock_cells(plan.at(1), table).cells
 
 

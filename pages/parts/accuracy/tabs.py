@@ -17,7 +17,7 @@ from dpengine.results.alternatives import ALL_CELLS, allocations_of, compare_all
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.spec.counted_wording import noun
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import factor, heading_of, people, percent, percent_at_least, percent_at_most, sure
+from dpengine.spec.wording import certainty, factor, heading_of, people, percent, percent_at_least, percent_at_most
 from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.accuracy.charts import meaning_figure, noise_figure, simulation_figure
 from pages.parts.accuracy.predictions import EPSILONS, all_errors, curve, noise_shares, predictions_csv
@@ -277,7 +277,7 @@ def meaning(plan: Plan, table: Columns) -> None:
             "Someone who is 50 % sure that a person is in the table can become **{high}** by seeing the release, and "
             "at least {low} sure, whatever else they know. The release changes the odds by a factor of at most "
             "e^ε = {factor}.",
-            high=sure(posterior(0.5, epsilon)),
+            high=certainty(posterior(0.5, epsilon)),
             low=percent_at_least(posterior(0.5, -epsilon)),
             factor=factor(epsilon),
         )

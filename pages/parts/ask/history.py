@@ -85,9 +85,9 @@ def _compare_with_one_release(answers: list[Answer]) -> None:
     rest = len(answers) - len(batch.questions)
     one_by_one, at_once = st.columns(2)
     apart = _("These {counts}, asked one by one", counts=counts)
-    one_by_one.metric(apart, f"ε = {exactly(batch.apart)}", border=True)
+    one_by_one.metric(apart, f"ε = {exactly(batch.separate_cost)}", border=True)
     at_once.metric(_("One release that answers all of them"), f"ε = {exactly(price)}", border=True)
-    if price < batch.apart:
+    if price < batch.separate_cost:
         st.markdown(
             _(
                 "A release of {tables} gives all of these {counts} at least as exactly, and every other cell as well. "

@@ -1,4 +1,4 @@
-"""What a question costs a person, and how wrong its answer will be, in sentences."""
+"""Sentences on how much one person can change an answer, and on how wrong it will be."""
 
 from __future__ import annotations
 

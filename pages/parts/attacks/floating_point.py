@@ -84,12 +84,12 @@ def _show_success(sampler: Sampler, epsilon: Fraction) -> None:
         others=results[OURS].proved.successes,
     )
     st.markdown(f"**{line}**")
-    draw(samplers_figure({name: each.right for name, each in results.items()}, bound), line, "attacks-bits", 300)
+    draw(samplers_figure({name: each.correct for name, each in results.items()}, bound), line, "attacks-bits", 300)
     run_again_button(_("{n} outputs of each, drawn just now.", n=number(GAMES)))
     rows = [
-        {"noise": _(name), "proved": each.proved.successes, "right": each.right.successes, "of": GAMES, "low": ends[0],
-         "high": ends[1]}
-        for name, each in results.items() for ends in [each.right.interval()]
+        {"noise": _(name), "proved": each.proved.successes, "right": each.correct.successes, "of": GAMES,
+         "low": ends[0], "high": ends[1]}
+        for name, each in results.items() for ends in [each.correct.interval()]
     ]  # fmt: skip
     proved = st.column_config.NumberColumn(_("proved"), format="%,d")
     twin(pd.DataFrame(rows), "attacks-bits", rate_columns() | {"noise": _("noise"), "proved": proved})
@@ -109,7 +109,7 @@ def _show_numbers(verdicts: Verdicts, bound: float) -> None:
         )
         st.metric(_("Proved"), _share(verdicts.proved), border=True, help=note)
         note = _("If nothing is proved, the guess is the nearer of the two.")
-        st.metric(_("Right in all"), _share(verdicts.right), border=True, help=note)
+        st.metric(_("Right in all"), _share(verdicts.correct), border=True, help=note)
         note = _("e^ε/(1 + e^ε): what the formula promises on paper.")
         st.metric(_("ε would allow"), percent_at_most(bound), border=True, help=note)
 

@@ -1,4 +1,4 @@
-"""What tabs of the Attacks lab share: the choice of a defence, and the outcome of an attack in numbers and words."""
+"""Common parts of the tabs of the Attacks lab: the choice of a defence, and the outcome of an attack."""
 
 from __future__ import annotations
 

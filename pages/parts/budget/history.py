@@ -1,4 +1,4 @@
-"""What was paid for on the Budget page: every entry of the ledger, to open again and to download."""
+"""Every paid entry of the ledger on the Budget page, to open again and to download."""
 
 from __future__ import annotations
 

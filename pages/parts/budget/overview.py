@@ -1,4 +1,4 @@
-"""What is spent on a dataset and what is left, in numbers, as one bar, and in words."""
+"""The spent and the remaining budget of a dataset, in numbers, as one bar, and in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpengine.accounting.entry import Entry
 from dpengine.accounting.ledger import Ledger
 from dpengine.exact import exactly
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import sure
+from dpengine.spec.wording import certainty
 from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.budget.charts import spending_figure
 from pages.parts.shared.entries_table import kinds_in_words
@@ -104,5 +104,5 @@ def _taken_together(spent: Fraction) -> str:
         return _("Nothing was released yet.")
     return _(
         "From all releases together, someone who is 50 % sure that a person is in this data can become {belief}.",
-        belief=sure(posterior(0.5, spent)),
+        belief=certainty(posterior(0.5, spent)),
     )

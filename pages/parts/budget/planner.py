@@ -11,7 +11,7 @@ from dpengine.accounting.composition import Rule, allowance, group_epsilon, post
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text, exactly, rational
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import factor, sure
+from dpengine.spec.wording import certainty, factor
 from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.budget.charts import allowance_figure
 from pages.parts.shared.data_twin import twin
@@ -146,7 +146,7 @@ def _list_prices(times: int, delta: Fraction, each: dict[Rule, Fraction]) -> Non
             "each": float(price),
             "together": float(total_cost(rule, price, times, delta)),
             "odds": factor(price),
-            "sure": sure(posterior(0.5, price)),
+            "sure": certainty(posterior(0.5, price)),
             "promise": _("always") if rule is Rule.BASIC else _("except with chance δ"),
         }
         for rule, price in each.items()
@@ -176,10 +176,10 @@ def _say_what_it_means(times: int, total: Fraction, spent: Fraction) -> None:
         "becomes **{belief}**.",
         times,
         factor=factor(total),
-        belief=sure(posterior(0.5, total)),
+        belief=certainty(posterior(0.5, total)),
     )
     if spent:
-        belief = sure(posterior(0.5, spent + total))
+        belief = certainty(posterior(0.5, spent + total))
         meaning += _(" With the ε = {spent} that is spent already, **{belief}**.", spent=exactly(spent), belief=belief)
     st.markdown(meaning)
 
@@ -197,8 +197,8 @@ def _ask_group(total: Fraction, each: Fraction) -> None:
             "all of them, by at most {all} (50 % sure becomes {after_all}).",
             size=number(size),
             one=factor(one),
-            after_one=sure(posterior(0.5, one)),
+            after_one=certainty(posterior(0.5, one)),
             all=factor(together),
-            after_all=sure(posterior(0.5, together)),
+            after_all=certainty(posterior(0.5, together)),
         )
     )

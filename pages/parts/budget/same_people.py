@@ -10,7 +10,7 @@ from dpengine.accounting.composition import posterior
 from dpengine.accounting.entry import Entry, Resemblance
 from dpengine.accounting.ledger import Ledger
 from dpengine.exact import exactly
-from dpengine.spec.wording import sure
+from dpengine.spec.wording import certainty
 from dpengine.translation.catalogue import _, day, number, plural
 from pages.parts.shared.wording import plain
 from pages.parts.visit.same_people import alike_in_words
@@ -64,7 +64,7 @@ def _warn_of_statements(ledger: Ledger, dataset: str, ids: set[str], stated: lis
             len(elsewhere),
             tables=tables,
             together=exactly(together),
-            belief=sure(posterior(0.5, together)),
+            belief=certainty(posterior(0.5, together)),
         ),
         icon=":material/group:",
     )

@@ -1,4 +1,4 @@
-"""How likely each candidate is drawn: in numbers, at the chosen ε, and over all ε."""
+"""The probability that each candidate is drawn: in numbers, at the chosen ε, and over all ε."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.audit.exact_checks import Check, checks
-from dpengine.audit.publications import WAYS, EmpiricalBound, audit_publications
+from dpengine.audit.publications import PUBLICATIONS, EmpiricalBound, audit_publications
 from dpengine.exact import exactly
 from dpengine.translation.catalogue import _, language, mark, number
 from pages.parts.shared.data_twin import twin
@@ -30,8 +30,8 @@ def audit_part(epsilon: Fraction) -> None:
     st.header(_("Does this engine keep the promise?"))
     st.markdown(_(STORY))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        way: str = st.selectbox(_("Way to publish"), list(WAYS), format_func=_, key="definition_way")
-        inputs = (way, epsilon, language())  # in which the checks are named
+        publication: str = st.selectbox(_("Way to publish"), list(PUBLICATIONS), format_func=_, key="definition_way")
+        inputs = (publication, epsilon, language())  # in which the checks are named
         st.button(
             _("Audit it"), icon=":material/play_arrow:", key="definition_audit",
             on_click=lambda: visit().keep("definition-audit", inputs, []),
@@ -46,25 +46,25 @@ def audit_part(epsilon: Fraction) -> None:
         )
         return
     if not outcome:
-        outcome.append(_run(way, epsilon))
+        outcome.append(_run(publication, epsilon))
     _show(*outcome[0])
 
 
-def _run(way: str, epsilon: Fraction) -> tuple[EmpiricalBound, list[Check]]:
+def _run(publication: str, epsilon: Fraction) -> tuple[EmpiricalBound, list[Check]]:
     place = st.empty()
     bar = place.progress(0.0, text=_("exact checks"))
     exact = list(checks(epsilon))
 
     def report(part: float) -> None:
-        bar.progress(part, text=_("publishing: {way}", way=_(way)))
+        bar.progress(part, text=_("publishing: {way}", way=_(publication)))
 
-    bound = audit_publications(way, epsilon, RUNS, progress=report)
+    bound = audit_publications(publication, epsilon, RUNS, progress=report)
     place.empty()
     return bound, exact
 
 
 def _show(bound: EmpiricalBound, exact: list[Check]) -> None:
-    broken = [check.what for check in exact if not check.holds] + ([] if bound.holds else [_(bound.way)])
+    broken = [check.what for check in exact if not check.holds] + ([] if bound.holds else [_(bound.publication)])
     with st.grid(3, min_column_width=170):
         st.metric(_("Claimed"), f"ε = {exactly(bound.claimed)}", border=True)
         st.metric(

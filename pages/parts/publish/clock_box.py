@@ -1,17 +1,16 @@
-"""By which clock the dates and times of a file count, asked once for all of its columns that may have a zone.
+"""Ask once by which clock all columns of dates and times count that may have a zone.
 
 Each column can differ, by its card in step 3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import streamlit as st
 
 from dpengine.sources.mixed import ZONED, may_have_zone
 from dpengine.spec.zones import zone_names
 from dpengine.translation.catalogue import _, some_of
+from pages.parts.publish.column_forms.boxes import change_columns
 from pages.parts.shared.wording import plain, plain_name
 from pages.parts.visit.plan.tables import used
 from pages.parts.visit.plan.times_entry import table_column
@@ -61,7 +60,7 @@ def _ask_for_all(stated: dict[str, str]) -> None:
         format_func=lambda zone: zone or _("UTC; or type a zone, such as Europe/Berlin"),
         placeholder=_("The columns differ; choose one clock for all"),
         key=key,
-        on_change=lambda: _take(stated, st.session_state[key]),
+        on_change=lambda: change_columns(stated, {"zone": st.session_state[key] or ""}, "card"),
     )
 
 
@@ -75,8 +74,8 @@ def _suggest(stated: dict[str, str]) -> None:
             key=visit().key(f"clock-of-{zone}"),
             icon=":material/schedule:",
             help=why,
-            on_click=_take,
-            args=(without, zone),
+            on_click=change_columns,
+            args=(without, {"zone": zone}, "card"),
         )
 
 
@@ -90,11 +89,3 @@ def _likely_zone() -> tuple[str, str]:
         if zone := column.get("zone"):
             return str(zone), _("Times in the plan before count by this clock.")
     return st.context.timezone or "", _("This is the clock of your browser.")
-
-
-def _take(names: Iterable[str], zone: str | None) -> None:
-    """Have all of these columns count by the clock of a zone; their cards are drawn anew."""
-    declared = visit().entries.declared
-    visit().change(declared=declared | {name: declared[name] | {"zone": zone or ""} for name in names})
-    for name in names:
-        visit().renew(f"card-{name}")

@@ -10,7 +10,7 @@ import streamlit as st
 from dpengine.sources.mixed import holds_texts, may_have_zone
 from dpengine.sources.table import Field
 from dpengine.translation.catalogue import _, mark
-from pages.parts.publish.column_forms.boxes import ask_texts, key_for
+from pages.parts.publish.column_forms.boxes import ask_texts, change_columns, key_for
 from pages.parts.publish.column_forms.dates import ask_date, ask_time
 from pages.parts.publish.column_forms.numbers import ask_amount, ask_number
 from pages.parts.publish.column_forms.values import ask_values
@@ -71,7 +71,7 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
 
 
 def source_of(before: Mapping[str, Any], cells: Mapping[str, Any], *, standard: bool = False) -> str:
-    """Return how a person knows cells that they have just typed, in place of those of an entry.
+    """Return the provenance of cells that a person has just typed in place of those of an entry.
 
     Values that were seen in the data, and are still there, were not known without it.
 
@@ -162,18 +162,11 @@ def _ask_for_markers(name: str, column: dict[str, Any]) -> dict[str, Any]:
         others.button(
             _("In all columns"),
             key=visit().key(f"markers-for-all-{name}"),
-            on_click=_mark_missing,
-            args=(behind, markers),
+            on_click=change_columns,
+            args=(behind, {"missing_as": markers}, "markers"),
             width="stretch",
         )
     return {"missing_as": markers} if markers or now else {}
-
-
-def _mark_missing(names: list[str], markers: list[str]) -> None:
-    declared = visit().entries.declared
-    visit().change(declared=declared | {name: declared[name] | {"missing_as": markers} for name in names})
-    for name in names:
-        visit().renew(f"markers-{name}")
 
 
 def of_kind(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:

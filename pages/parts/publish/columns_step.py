@@ -209,7 +209,7 @@ def _warn(tables: Sequence[PublishedTable]) -> None:
 
 
 def _with_squares_and_quantiles(tables: Sequence[PublishedTable]) -> list[str]:
-    """Return the amounts of which one measure needs squares, and another one knots.
+    """Return the amounts with two measures that exclude each other: one needs squares, the other knots.
 
     >>> _with_squares_and_quantiles([
     ...     PublishedTable(columns=("sex",), standard_deviation=("pay",), quantiles={"pay": ("0.5",), "age": ("0.5",)})
@@ -221,7 +221,7 @@ def _with_squares_and_quantiles(tables: Sequence[PublishedTable]) -> list[str]:
 
 
 def _ids_seen() -> list[str]:
-    """Return the columns not declared yet that have another value in nearly every row, once this is known."""
+    """Return the undeclared columns whose values differ in nearly every row, once this is known."""
     table, names = visit().table, unsuspected()
     if table is None or not names:
         return []
@@ -334,7 +334,7 @@ def summary(plan: Plan | None) -> str:
 
 
 def _in_short(tables: Sequence[PublishedTable]) -> str:
-    """Name the first tables; that each of them counts persons once is said once."""
+    """Name the first tables; say only once that each of them counts persons once."""
     once = len(tables) > 1 and all(table.distinct and table.cells_per_person == 1 for table in tables)
     shown = map(counting_rows, tables) if once else tables
     names = some_of((plain_name(named(table)) for table in shown), MAX_NAMED, "; ")

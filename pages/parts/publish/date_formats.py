@@ -9,6 +9,7 @@ import streamlit as st
 from dpengine import owner
 from dpengine.spec.date_text import DATE_FORMATS, TIME_FORMATS
 from dpengine.translation.catalogue import _
+from pages.parts.publish.column_forms.boxes import change_columns
 from pages.parts.shared.wording import plain_name
 from pages.parts.visit import background_read
 from pages.parts.visit.plan.times_entry import table_column
@@ -42,13 +43,7 @@ def _offer(name: str, pattern: str) -> None:
         st.button(
             _("Read {column} as written like {example}", column=plain_name(name), example=DATE_FORMATS[pattern]),
             key=visit().key(f"dates-of-{name}"),
-            on_click=_take,
-            args=(name, pattern),
+            on_click=change_columns,
+            args=([name], {"format": pattern}, "card"),
         )
         st.caption(_("So its first rows look. Only you see this."), width="content")
-
-
-def _take(name: str, pattern: str) -> None:
-    declared = visit().entries.declared
-    visit().change(declared=declared | {name: declared[name] | {"format": pattern}})
-    visit().renew(f"card-{name}")

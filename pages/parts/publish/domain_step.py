@@ -109,7 +109,7 @@ def declare_columns() -> None:
 
 
 def _say_what_is_left_out() -> None:
-    """Say which columns have no cell for values that are not listed, since no table counts rows with such a value."""
+    """Warn of columns without a cell for unlisted values: rows with such a value count in no table."""
     declared = visit().entries.declared
     without = [
         name

@@ -13,7 +13,7 @@ from dpengine.accounting.composition import posterior
 from dpengine.exact import exact_text, exactly
 from dpengine.results.alternatives import epsilon_by_trials
 from dpengine.spec.plan import Plan, exact_epsilon
-from dpengine.spec.wording import factor, heading_of, name_of, people, sure
+from dpengine.spec.wording import certainty, factor, heading_of, name_of, people
 from dpengine.translation.catalogue import _, localised, mark, number
 from pages.parts.publish.rough_size import ask_if_unsaid
 from pages.parts.server.jobs import Progress
@@ -76,7 +76,7 @@ def choose_epsilon(plan: Plan) -> None:
 
 def _say_what_it_means(plan: Plan) -> None:
     """Say how sure anyone can become about a person, or about an answer of theirs, and caution against a large ε."""
-    belief, of_answer = (sure(posterior(0.5, times * plan.epsilon)) for times in (1, 2))
+    belief, of_answer = (certainty(posterior(0.5, times * plan.epsilon)) for times in (1, 2))
     st.markdown(
         _(
             "Someone who is 50 % sure that a person is in this table can become **{belief}** by seeing the release, "
@@ -146,7 +146,7 @@ def _ask_exactly(plan: Plan) -> None:
 
 
 def epsilon_is_read() -> bool:
-    """Whether the box for an exact ε, if it is shown, holds one: nobody means to publish at the ε before."""
+    """Whether the box for an exact ε, if it is shown, holds one: nobody means to publish at the previous ε."""
     key = visit().key("exact")
     shown = st.session_state.get(visit().key("way")) == WAYS[1] and key in st.session_state
     return not shown or not _fault(key)

@@ -1,4 +1,4 @@
-"""Which columns of the open table may identify persons: guessed from their names, or seen in the rows by the owner."""
+"""Find columns of the open table that may identify persons: by their names or, for the owner alone, by the rows."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _has_decimals(text: str) -> bool:
 
 
 def unsuspected() -> list[str]:
-    """Return the columns of tables that nobody has declared yet, and whose names say nothing about whom they name."""
+    """Return the undeclared columns of tables whose names do not say whether they identify persons."""
     entries, known = visit().entries, set(published_ids())
     names = used(entries) or entries.chosen  # all that are chosen if these are too many for one table
     names = [name for name in names if name not in known]

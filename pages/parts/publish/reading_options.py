@@ -1,4 +1,4 @@
-"""How the file is read: the options of `open_table`, which the owner states in step 1 or by answering its questions."""
+"""The options of `open_table` for reading the file, which its owner states in step 1 or by answering questions."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ __all__ = ["publish_step"]
 
 @dataclass(frozen=True, slots=True)
 class _Bill:
-    """What publishing a plan on the open table costs, as the ledger stands."""
+    """The price of publishing a plan on the open table, as the ledger stands."""
 
     dataset: str
     published: bool  # the same plan on the same data, which costs nothing again
@@ -116,7 +116,7 @@ def _ask_names(plan: Plan) -> None:
 
 
 def _bill(plan: Plan, ledger: Ledger, data: bytes) -> _Bill:
-    """Return the bill, after the question whether the people are those of a table that this one resembles."""
+    """Return the bill, after asking whether the people are those of a table that this one resembles."""
     published = ledger.find(data, plan_id_of(plan)) is not None
     resembles = [] if published else resembling(_table(), plan, data, ledger)
     others = other_people(data, resembles)

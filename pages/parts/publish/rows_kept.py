@@ -1,4 +1,4 @@
-"""What a bound on the rows of a person leaves out: exactly, for the owner alone, or as paid private estimates."""
+"""Show what a bound on the rows of a person leaves out: exactly to the owner alone, or as paid private estimates."""
 
 from __future__ import annotations
 

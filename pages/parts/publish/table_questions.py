@@ -29,8 +29,11 @@ MADE_FROM_ROWS = ("frequency", "answers")  # options that follow from answers, a
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a look at the rows found: the likely `encoding` if letters look wrong, rows `below` the table, a column of
-    `counts`, columns of `several` answers."""
+    """The oddities that a look at the rows has found.
+
+    `encoding` is the likely one if letters look wrong, `below` the number of rows below the table, `counts` a column of
+    frequencies, `several` the columns with several answers in a cell.
+    """
 
     encoding: str | None
     below: int
@@ -39,7 +42,7 @@ class Look:
 
 
 def are_answered(table: Table, source: uploads.Place, how: dict[str, Any]) -> bool:
-    """Ask what is odd about a table that is open; return whether nothing is, or its owner has said what it is."""
+    """Ask about the oddities of an open table; return whether there are none, or its owner has answered all."""
     question = (source.token, source.arrivals, *(each for name, each in how.items() if name not in MADE_FROM_ROWS))
     if how["names_given"] and header_doubt(field.name for field in table.columns) and _is_open("names", question):
         _ask_for_names(question)
@@ -58,7 +61,7 @@ def are_answered(table: Table, source: uploads.Place, how: dict[str, Any]) -> bo
 
 
 def _oddities(seen: Look, how: dict[str, Any], question: object) -> Iterator[tuple[str, str, Callable[[], None]]]:
-    """Yield what is odd in the order in which it is asked: a name for it, its column if any, and what asks about it."""
+    """Yield the oddities in the order of asking: a name, the column if there is one, and the function that asks."""
     if seen.encoding is not None and how["encoding"] is None:
         yield "letters", "", partial(_ask_about_letters, seen.encoding, question)
     if seen.below:
@@ -88,7 +91,7 @@ def _is_open(what: str, question: object, column: str = "") -> bool:
 def _offer(
     change: str, act: Callable[[], None] | None, confirm: str, what: str, question: object, column: str = ""
 ) -> None:
-    """Offer to `act` on what is odd, if that can be done yet, or to confirm that it is as it should be."""
+    """Offer to `act` on an oddity, if that is possible yet, or to confirm that it is as it should be."""
     with st.container(horizontal=True):  # below each other where they would be cut off
         st.button(change, key=visit().key(f"change-{what}"), type="primary", disabled=act is None, on_click=act)
         st.button(

@@ -183,7 +183,7 @@ def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
 
 
 def _offer_other_names(failure: BaseException | None) -> None:
-    """Offer what may help where the names of columns are refused."""
+    """Offer remedies if the names of columns are refused."""
     if title_may_stand_above(failure):
         table_questions.offer_to_skip_a_row()
     elif names_repeat(failure):
@@ -208,7 +208,7 @@ def _opened(name: str, opens: Callable[[], Table], *, question: object, again: b
 
 
 def _take(table: Table, source: uploads.Place, how: dict[str, Any]) -> None:
-    """Go on with a table that is open, once its owner has said of odd rows and cells what they are."""
+    """Continue with an open table once its owner has answered all questions about odd rows and cells."""
     if not table_questions.are_answered(table, source, how):
         return
     as_before = reading_options.kept(how)

@@ -1,4 +1,4 @@
-"""What only the owner of the table may see: true counts, means and regressions compared with the published ones."""
+"""The private view of the table's owner: true counts, means and regressions beside the published ones."""
 
 from __future__ import annotations
 

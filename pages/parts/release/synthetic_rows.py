@@ -139,7 +139,7 @@ def _no_difference(tables: int, rows: int, published: int) -> str:
 
 
 def _show_rounding(tables: pd.DataFrame, rows: int, published: int) -> None:
-    """Show by how much rounding puts cells off where `rows` is no multiple of `published`, and why."""
+    """Show and explain the rounding errors of cells if `rows` is no multiple of `published`."""
     mean = number(float((tables["mean_off"] * tables["cells"]).sum() / tables["cells"].sum()), ".2g")
     worst, least = number(float(tables["most_off"].max()), ".3g"), rows // published
     st.markdown(

@@ -13,14 +13,14 @@ from dpengine import LedgerError, replicates
 from dpengine.accounting.composition import posterior
 from dpengine.bundle.guide import model_errors
 from dpengine.bundle.promises import file_names
-from dpengine.bundle.workbook import fitting, workbook
+from dpengine.bundle.workbook import tables_that_fit, workbook
 from dpengine.exact import exactly
 from dpengine.release import Release
 from dpengine.results.published_columns import measures
 from dpengine.spec.counted_wording import counted_noun, rows_counted
 from dpengine.spec.domain import Amount
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import capitalised, heading_of, sure
+from dpengine.spec.wording import capitalised, certainty, heading_of
 from dpengine.translation.catalogue import _, day, number
 from pages.parts.release import chart
 from pages.parts.release.owner_view import show_truth
@@ -91,7 +91,7 @@ def _offer_downloads(release: Release) -> None:
     """Offer the whole bundle, and then each of its files, or the replicates, by itself."""
     with st.container(border=True):
         _offer_bundle(release)
-        files, workbooks = file_names(release.plan), [WORKBOOK] if fitting(release.plan) != [()] else []
+        files, workbooks = file_names(release.plan), [WORKBOOK] if tables_that_fit(release.plan) != [()] else []
         names = ["report.html", *workbooks, *(each for each in files if each != "report.html"), REPLICATES]
         name = st.selectbox(
             _("Or a single file"), names, key="single-file",
@@ -177,7 +177,7 @@ def _say_what_it_says(release: Release) -> None:
                 unit=counted_noun(release.plan),
                 low=number(int(total["low"])),
                 high=number(int(total["high"])),
-                belief=sure(posterior(0.5, release.plan.epsilon)),
+                belief=certainty(posterior(0.5, release.plan.epsilon)),
             ),
             help=term("interval"),
         )

@@ -140,7 +140,7 @@ def _show_names_found(seed: int) -> None:
     with st.grid(2, min_column_width=150):
         note = _("Rows that get their own name back.")
         st.metric(_("Names found"), _share(linked.rate), border=True, help=note)
-        sure = percent(linked.right / linked.claimed) if linked.claimed else _("no claims")
+        sure = percent(linked.correct / linked.claimed) if linked.claimed else _("no claims")
         st.metric(_("Claims that are right"), sure, border=True)
 
 

@@ -1,4 +1,4 @@
-"""What a 4-anonymous table of a textbook reveals: by itself, and one day later."""
+"""Show what a 4-anonymous table of a textbook reveals: by itself, and one day later."""
 
 from __future__ import annotations
 

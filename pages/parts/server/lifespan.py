@@ -122,7 +122,7 @@ async def _watch() -> None:
 
 
 def gone(seen: dict[str, float], server: Any) -> list[str]:
-    """Return the sessions whose visitors have left and whose files are still here.
+    """Return the sessions whose visitors have left, but whose files still exist.
 
     `seen` holds when each session was last in use, and is updated.
     """

@@ -201,7 +201,7 @@ class _Owner:
 
 
 def claim_session(cookies: Mapping[str, str], person: Person | None) -> None:
-    """Note that the running session belongs to this person at the browser with these cookies, if to nobody yet."""
+    """Assign the running session to this person at the browser with these cookies, unless it belongs to somebody."""
     session = session_resources.running_session()
     if session not in _owners:
         _owners[session] = _Owner(session, _browser(cookies), person)

@@ -38,7 +38,7 @@ class Question:
 
     @property
     def answer(self) -> str | None:
-        """What the tab keeps; None until it has answered."""
+        """The text that the tab keeps; None until it has answered."""
         return self._text
 
     def put(self, text: str) -> None:

@@ -47,7 +47,7 @@ def offer_file(
 def _made_and_held(
     make: Callable[[], bytes], file_name: str, mime: str, note: Callable[[str], None]
 ) -> Callable[[], bytes]:
-    """Return `make` such that the visitor's session keeps the file, and `note` is told why it could not be made.
+    """Wrap `make` so that the visitor's session keeps the file, and `note` receives the reason if it fails.
 
     It is made in the language of the page, although not by a run of it. The file is kept until the session makes
     another one, or its page is drawn again.

@@ -1,4 +1,4 @@
-"""Whether the visitor's own ledger has charged a release that was verified, and what its dataset has spent since."""
+"""Say whether the visitor's ledger has charged a verified release, and what its dataset has spent since."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a release file contains: its tables with their errors, numbers and measurements, and its files."""
+"""Show what a release file contains: its tables with their errors, numbers and measurements, and its files."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import streamlit as st
 
 from dpengine.array_types import Columns
 from dpengine.bundle.promises import purpose_in_words
-from dpengine.bundle.workbook import fitting, number_headings, workbook
+from dpengine.bundle.workbook import number_headings, tables_that_fit, workbook
 from dpengine.charts.drawable import TablesOfFile
 from dpengine.export import Published, of_verified
 from dpengine.results.published_columns import NUMBERS, measures, published_name
 from dpengine.results.result import EXACT
 from dpengine.results.spans import decimals_of
-from dpengine.spec.counted_wording import counted_how, counted_noun
+from dpengine.spec.counted_wording import counted_noun, counting_in_words
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import capitalised, name_of, people
 from dpengine.translation.catalogue import _, localised, mark
@@ -80,7 +80,7 @@ def show_contents(
 
 def _counted(plan: Plan, table: Columns) -> dict[str, str]:
     """Return what a table counts, if some of them count rows and others people; else nothing."""
-    return {"counted": counted_how(plan, table) or counted_noun(plan)} if plan.tallied else {}
+    return {"counted": counting_in_words(plan, table) or counted_noun(plan)} if plan.tallied else {}
 
 
 def _show_numbers_of_one(manifest: dict[str, Any], headings: Mapping[str, str], content: bytes) -> None:
@@ -133,7 +133,7 @@ def _columns_of_amounts(release: Published, table: Columns) -> dict[str, Any]:
 
 def _offer_workbook(release: Published) -> None:
     """Offer all tables as a workbook, in the reader's language."""
-    if fitting(release.plan) == [()]:
+    if tables_that_fit(release.plan) == [()]:
         return
     release_id = release.manifest["release_id"]
     name = f"tables-{release_id[:8]}.xlsx"

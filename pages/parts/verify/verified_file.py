@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from dpengine.bundle.isolated import examine_apart
+from dpengine.bundle.isolated import examine_isolated
 from dpengine.bundle.verify import Verified
 from dpengine.errors import ReleaseError
 from dpengine.translation.catalogue import language
@@ -18,7 +18,7 @@ def verified(file: UploadedFile, name: str) -> Verified | ReleaseError:
 
     def look() -> Verified | ReleaseError:
         try:
-            return examine_apart(file.getvalue())
+            return examine_isolated(file.getvalue())
         except ReleaseError as refused:
             return refused
 

@@ -1,4 +1,4 @@
-"""The question whether a table that looks like an earlier one is of the same people, so that they share a budget."""
+"""Ask whether a table that looks like an earlier one is of the same people, so that they share a budget."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ VISIT = "visit"
 
 @dataclass(eq=False, repr=False)
 class VisitState:
-    """What a visitor has brought, entered and published, and which results the pages keep for them."""
+    """All that a visitor has brought, entered and published, and the results that the pages keep for them."""
 
     person: Person = LOCAL
     account: Account = LOCAL_ACCOUNT  # it decides which datasets, budgets and releases can be used

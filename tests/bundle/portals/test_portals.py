@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from dpengine import Plan, preview
 from dpengine.bundle import write
-from dpengine.bundle.isolated import examine_apart
+from dpengine.bundle.isolated import examine_isolated
 from dpengine.bundle.portals import parquet
 from dpengine.bundle.portals.content import fields_of
 from dpengine.bundle.portals.descriptions import json_text
@@ -227,7 +227,7 @@ def test_a_parquet_file_of_another_writer_is_read() -> None:
     for name in [name for name in members if name.endswith(".parquet")]:
         members[name] = repacked(members[name])
     whole = zipped(described_anew(members))
-    assert verify(whole) == examine_apart(whole).manifest
+    assert verify(whole) == examine_isolated(whole).manifest
 
 
 def described_anew(members: Members) -> Members:
@@ -248,7 +248,7 @@ def test_a_description_that_says_something_else_is_found(bundle: bytes, name: st
     members = members_of(bundle)
     assert old in members[name]
     members[name] = members[name].replace(old, new)
-    assert faults_of(zipped(members)) == (f"{name} is not what the manifest gives",)
+    assert faults_of(zipped(members)) == (f"{name} does not follow from the manifest",)
 
 
 @given(

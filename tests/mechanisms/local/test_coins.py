@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from dpengine.errors import PlanError
-from dpengine.mechanisms.local.coins import COIN_STEPS, coins, composed, flip, least_chance, log_up
-from dpengine.noise.exact_exp import exp_between
+from dpengine.mechanisms.local.coins import COIN_STEPS, coins, composed, flip, least_chance, log_rounded_up
+from dpengine.noise.exact_exp import exp_bounds
 
 ALPHA = 1e-9
 
@@ -82,11 +82,11 @@ def test_an_invalid_probability_is_refused(chance: Fraction) -> None:
 )
 def test_a_logarithm_is_rounded_up_and_by_no_more_than_the_last_digit(ratio: str) -> None:
     exact = Fraction(ratio)
-    epsilon = log_up(exact)
-    _, most = exp_between(epsilon, 256) if epsilon else (0, 2**256)
+    epsilon = log_rounded_up(exact)
+    _, most = exp_bounds(epsilon, 256) if epsilon else (0, 2**256)
     assert exact * most <= 2**256, "e^ε is no less than the ratio"
     if epsilon:
-        least, _ = exp_between(epsilon - Fraction(1, 10**12), 256)
+        least, _ = exp_bounds(epsilon - Fraction(1, 10**12), 256)
         assert exact * least > 2**256, "and would be with one less in the last digit"
 
 
@@ -96,7 +96,7 @@ def test_the_least_chance_is_the_least() -> None:
 
     for epsilon in (Fraction(1, 7), Fraction(1), Fraction(5)):
         chance = least_chance(epsilon, ratio)
-        assert log_up(ratio(chance)) <= epsilon < log_up(ratio(chance - Fraction(1, COIN_STEPS)))
+        assert log_rounded_up(ratio(chance)) <= epsilon < log_rounded_up(ratio(chance - Fraction(1, COIN_STEPS)))
         assert float(chance) == pytest.approx(2 / (math.exp(epsilon) + 1))
 
 
@@ -105,4 +105,4 @@ def test_reports_that_cannot_be_counted_do_not_compose(times: int) -> None:
     with pytest.raises(PlanError, match="must number"):
         composed(Fraction(3), times)
     with pytest.raises(PlanError, match="1 or more"):
-        log_up(Fraction(1, 2))
+        log_rounded_up(Fraction(1, 2))

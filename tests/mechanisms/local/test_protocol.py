@@ -12,12 +12,12 @@ import pytest
 
 from dpengine.errors import PlanError, TableError
 from dpengine.mechanisms.local import frequency_oracles
-from dpengine.mechanisms.local.coins import log_up
+from dpengine.mechanisms.local.coins import log_rounded_up
 from dpengine.mechanisms.local.frequency_oracles import HadamardResponse, LocalHashing, UnaryEncoding
 from dpengine.mechanisms.local.protocol import Estimate, PureProtocol
 from dpengine.mechanisms.local.randomized_response import FAIR, KaryResponse, RandomizedResponse, pair_table
 from dpengine.mechanisms.local.sketches import CountMeanSketch, HadamardSketch
-from dpengine.noise.exact_exp import exp_between
+from dpengine.noise.exact_exp import exp_bounds
 from tests.mechanisms.local.distributions import distribution_of, p_value, supports
 
 ALPHA = 1e-9  # false alarms of each assertion about chance
@@ -69,7 +69,7 @@ def test_no_report_is_more_than_e_to_the_epsilon_times_as_likely_under_another_a
         assert worst <= protocol.ratio
     else:
         assert worst == protocol.ratio
-    _, most = exp_between(protocol.epsilon, 128)  # an upper bound on e^−ε
+    _, most = exp_bounds(protocol.epsilon, 128)  # an upper bound on e^−ε
     assert Fraction(most, 2**128) * protocol.ratio <= 1
 
 
@@ -361,4 +361,4 @@ def test_nearly_no_privacy_gives_nearly_the_truth() -> None:
         estimate = protocol.estimate(protocol.randomise(values))
         off = np.abs(estimate.shares - true) - 3.5 / values.size
         assert (off < (SIGMAS + 1) * np.sqrt(protocol.variance(true, values.size))).all(), kind
-    assert log_up(KaryResponse.of(100, Fraction(20)).ratio) <= 20
+    assert log_rounded_up(KaryResponse.of(100, Fraction(20)).ratio) <= 20

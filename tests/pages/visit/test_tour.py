@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from dpengine import Plan, predict
 from dpengine.accounting.composition import posterior
 from dpengine.accounting.ledger import Ledger
-from dpengine.spec.wording import sure
+from dpengine.spec.wording import certainty
 from pages.parts.visit.tour import STEPS
 from tests.pages.visits import ENTRY, visit_of
 
@@ -124,5 +124,5 @@ def test_the_numbers_in_the_tour_are_those_of_the_engine() -> None:
     plan = Plan.load(ENTRY.parent / "data" / "census.plan.yaml")
     off = predict(plan, ["0.1", "1"]).query("table == 'age × sex'").set_index("epsilon")["mean_abs_error"]
     assert f"**off by about {off[1]:.0f}** at ε = 1, and by about {off[0.1]:.0f} at ε = 0.1" in STEPS[3].text
-    assert f"**at most {sure(posterior(0.5, 1)).removeprefix('at most ')}" in STEPS[0].text
+    assert f"**at most {certainty(posterior(0.5, 1)).removeprefix('at most ')}" in STEPS[0].text
     assert f"about {posterior(0.5, 1):.0%}".removesuffix("%") in STEPS[2].text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -14,7 +14,7 @@ from pages.parts.shared.wording import plain
 from pages.parts.visit.plan.column_entry import confirmed
 from pages.parts.visit.state import visit
 
-__all__ = ["ask_texts", "fill_in_button", "filling_popover", "key_for"]
+__all__ = ["ask_texts", "change_columns", "fill_in_button", "filling_popover", "key_for"]
 
 
 def key_for(what: str, name: str) -> str:
@@ -38,6 +38,14 @@ def filling_popover(place: DeltaGenerator, what: str, label: str, icon: str, box
     return place.popover(
         label, icon=f":material/{icon}:", width="stretch", key=key_for(box, name) + what, on_change="rerun"
     )
+
+
+def change_columns(names: Iterable[str], fields: Mapping[str, Any], widget: str) -> None:
+    """Change some fields in the entries of columns of these names, and draw the `widget` of each column anew."""
+    declared, names = visit().entries.declared, list(names)
+    visit().change(declared=declared | {name: {**declared[name], **fields} for name in names})
+    for name in names:
+        visit().renew(f"{widget}-{name}")
 
 
 def fill_in_button(

@@ -26,7 +26,7 @@ from dpengine.results.alternatives import MockCells, mostly_noise_shares
 from dpengine.results.mock_table import ASSUMED_ROWS, listed_cells
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import portion, sure
+from dpengine.spec.wording import certainty, portion
 from dpengine.translation.catalogue import _, language, number, plural
 from pages.parts.publish.outlook.trial import KEPT, drawn, question_of
 from pages.parts.publish.rough_size import left_aside
@@ -167,7 +167,7 @@ def _take(changes: dict[str, Any]) -> None:
 
 
 def _looked_at(plan: Plan, entries: Entries) -> tuple[int, int, list[WayOut]]:
-    """Return how many cells of the plan are mostly noise, out of how many, and the ways out that help."""
+    """Return the number of cells that are mostly noise, the number of all cells, and the ways out that help."""
     made_up: MadeUp = visit().once("made-up-cells", question_of(plan.at(1)), dict)  # the same at every ε
     noisy, cells = _noise_of(plan, made_up) or (0, 1)
     if noisy <= TOO_MANY * cells:
@@ -236,8 +236,8 @@ def _least_spending(
             _(
                 "The smallest step of ε with fewer than half as many such cells. It protects each person less: someone"
                 " who is 50 % sure that a person is in the table can become {then}, instead of {now}.",
-                then=sure(posterior(0.5, step)),
-                now=sure(posterior(0.5, plan.epsilon)),
+                then=certainty(posterior(0.5, step)),
+                now=certainty(posterior(0.5, plan.epsilon)),
             ),
         )
 
@@ -257,7 +257,7 @@ def _way_out(
 
 
 def _noise_of(plan: Plan, made_up: MadeUp) -> tuple[int, int] | None:
-    """Return how many cells of the largest tables are mostly noise, out of how many; None if that is unknown."""
+    """Return the numbers of noisy cells and of all cells of the largest tables; None if they are unknown."""
     if not strategy_of(plan).closed_form:
         return None
     largest = set(map(frozenset, maximal(plan.marginals)))

@@ -122,7 +122,7 @@ def _open_in_step_3(name: str) -> None:
 
 
 def _ask_about_thousands(name: str, how: dict[str, Any]) -> None:
-    """Ask whether a mark that is declared to stand before decimals groups thousands; as it is, nobody would notice."""
+    """Ask whether a declared decimal mark groups thousands instead, which nobody would notice otherwise."""
     declared, asked = visit().entries.declared[name], f"decimals-{name}"
     if visit().recall(asked, declared):
         return
@@ -183,7 +183,7 @@ def _advice(*, is_amount: bool, is_number: bool, how: dict[str, Any] | None) -> 
 
 
 def _coarse(words: Sequence[str], share: float) -> str | None:
-    """Return the sentence of the first limit that a share of the rows reaches; None if none of them has one."""
+    """Return a sentence with the first limit that the share of the rows reaches; None if it reaches none."""
     return next((text for least, text in zip(LIMITS, words, strict=False) if share >= least), None)
 
 
@@ -238,7 +238,7 @@ def _misfits(
 
 
 def _dates_read_better(table: Table, columns: Sequence[Column], shares: Shares) -> Better:
-    """Return the format that the first rows of dates seem to have, if by it twice as few do not fit, by column."""
+    """Return, by column, the format of its first dates if with it at most half as many rows do not fit."""
     doubtful = {c.name: c for c in columns if isinstance(c, Date) and shares[c.name] >= MANY}
     found = owner.date_formats_found(table, doubtful) if doubtful else {}
     tried = [doubtful[name].model_copy(update={"format": pattern or None}) for name, pattern in found.items()]
@@ -247,7 +247,7 @@ def _dates_read_better(table: Table, columns: Sequence[Column], shares: Shares) 
 
 
 def _values_read_better(table: Table, columns: Sequence[Column], shares: Shares) -> Better:
-    """Return the usual list of values, for a column of that name, by which the fewest rows do not fit, by column.
+    """Return, by column, the usual list of values for its name with which the fewest rows do not fit.
 
     The lists are public; which one fits says no more than how the column is written.
     """
@@ -266,7 +266,7 @@ def _values_read_better(table: Table, columns: Sequence[Column], shares: Shares)
 def _read_better(
     table: Table, columns: Sequence[Number], shares: Shares, grouped: Mapping[str, NumberFormat]
 ) -> Better:
-    """Return how to read the numbers of columns so that twice as few do not fit, by column; the best way, if any.
+    """Return, by column, the best way to read its numbers if with it at most half as many rows do not fit.
 
     Of columns in `grouped`, that is their format.
     """

@@ -1,4 +1,4 @@
-"""How wide the intervals of means, sums, quantiles and pairs of amounts will be, in words: from the plan alone."""
+"""Sentences on how wide the intervals of means, sums, quantiles and pairs of amounts will be, by the plan alone."""
 
 from __future__ import annotations
 

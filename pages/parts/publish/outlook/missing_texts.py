@@ -16,6 +16,7 @@ from dpengine.sources.table import Table
 from dpengine.spec.domain import Category, Column, Number
 from dpengine.spec.suggestions import NO_ANSWERS
 from dpengine.translation.catalogue import _, plural
+from pages.parts.publish.column_forms.boxes import change_columns
 from pages.parts.shared.wording import plain, plain_name
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
@@ -50,7 +51,7 @@ def offer_missing_texts(table: Table, columns: Sequence[Column], in_other: Mappi
             st.button(
                 plural("Count it as missing", "Count them as missing", len(texts)),
                 key=visit().key(f"missing-texts-of-{name}"),
-                on_click=_mark,
+                on_click=_mark_missing,
                 args=(name, texts),
             )
 
@@ -71,8 +72,6 @@ def _missing_texts(table: Table, columns: Sequence[Column]) -> dict[str, list[st
     return found
 
 
-def _mark(name: str, texts: Sequence[str]) -> None:
-    declared = visit().entries.declared
-    markers = list(dict.fromkeys([*declared[name].get("missing_as", ()), *texts]))
-    visit().change(declared=declared | {name: declared[name] | {"missing_as": markers}})
-    visit().renew(f"markers-{name}")
+def _mark_missing(name: str, texts: Sequence[str]) -> None:
+    markers = list(dict.fromkeys([*visit().entries.declared[name].get("missing_as", ()), *texts]))
+    change_columns([name], {"missing_as": markers}, "markers")

@@ -151,7 +151,7 @@ def _show_adaptive(plan: Plan, *, own: bool) -> None:
 def _curve(plan: Plan, measure: Measure | None) -> dict[str, list[float]]:
     """Return the numbers of the error curve; if only ε changed, only the point at this ε is computed."""
     shape = trial.question_of(plan.at(1)), measure
-    numbers = error_curve.error_curve_numbers(plan, measure, known=visit().recall("curve-before", shape))
+    numbers = error_curve.error_curve_numbers(plan, measure, earlier=visit().recall("curve-before", shape))
     visit().keep("curve-before", shape, numbers)
     return numbers
 
@@ -166,7 +166,7 @@ def _previewed(plan: Plan, *, afresh: bool) -> Result:
 
 
 def _with_words_of(plan: Plan, drawn: Result) -> Result:
-    """Return what was drawn for this plan with its present words and shapes for readers, which may have changed."""
+    """Return the drawn release with the plan's current words and shapes for readers, which may have changed."""
     if (drawn.plan.columns, drawn.plan.nouns) == (plan.columns, plan.nouns):
         return drawn
     return replace(drawn, plan=plan.as_decided(drawn.plan))

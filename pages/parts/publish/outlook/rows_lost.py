@@ -1,4 +1,4 @@
-"""Whether a bound on the rows of a person leaves out much of the table: said coarsely, and to its owner alone.
+"""Tell the owner alone, and coarsely, whether a bound on the rows of a person leaves out much of the table.
 
 A bound of one row is right to count persons, but leaves out most loans of a library. Readers would see far too small
 counts, and nobody would notice, since ε is spent either way.

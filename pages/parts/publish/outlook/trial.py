@@ -83,7 +83,7 @@ def _after_pause(work: Callable[[Progress], T], rest: float, progress: Progress)
 
 
 def _last(plan: Plan, name: str, fresh: T | None) -> tuple[Plan, T] | None:
-    """Keep and return a `fresh` result; without one, return the result before if it is of the same tables."""
+    """Keep and return a `fresh` result; without one, return the previous result if it is of the same tables."""
     last: tuple[Plan, T] | None = visit().recall(name, plan.marginals)
     if fresh is None:
         return last

@@ -134,7 +134,7 @@ def _take_amounts(key: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Offers:
-    """What can be picked in all rows."""
+    """The options that can be picked in all rows."""
 
     columns: list[str]
     names: dict[str, str]

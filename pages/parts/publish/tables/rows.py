@@ -1,4 +1,4 @@
-"""What is picked in the rows of the owner's list of tables, whether their boxes are drawn or not."""
+"""The picks in the rows of the owner's list of tables, whether their boxes are drawn or not."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Rows:
 
 
 def _fitting(drawn: Mapping[Any, Any], box: str, before: list[Any], fits: Callable[[Any], bool]) -> list[Any]:
-    """Return what is picked in a box and fits; for a box that Streamlit has forgotten, what was picked `before`."""
+    """Return the picks in a box that fit; for a box that Streamlit has forgotten, those from `before`."""
     picked = drawn.get(box, before)
     fitting = [each for each in picked if fits(each)]
     if box in drawn and fitting != picked:

@@ -1,4 +1,4 @@
-"""What a page does, as code: in Python, on the command line, as a notebook.
+"""Write what a page does as code: in Python, on the command line, as a notebook.
 
 The templates are in `templates`: for each page a Python script, with cells that begin with `# %%`, and, if the command
 line can do the same, its lines. What people have typed enters them as literals, never as code.

@@ -1,4 +1,4 @@
-"""The faults of each column's entry and its number of cells, worked out again only if the entry has changed."""
+"""The faults and the number of cells of each column's entry, computed again only if the entry has changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ColumnCheck", "check_columns", "faults_of", "faulty", "sizes_of"]
 
 @dataclass(frozen=True, slots=True)
 class ColumnCheck:
-    """What is missing or wrong in a column's entry, and its number of cells, or None while that is unknown."""
+    """The faults of a column's entry, and its number of cells, or None while that is unknown."""
 
     faults: tuple[str, ...]
     size: int | None

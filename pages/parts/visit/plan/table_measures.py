@@ -1,4 +1,4 @@
-"""What a table can publish in addition to counts, such as the average of an amount, and the words for it."""
+"""The measures that a table can publish in addition to counts, such as the average of an amount, and their words."""
 
 from __future__ import annotations
 

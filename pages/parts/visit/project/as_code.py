@@ -1,4 +1,4 @@
-"""What the code on a page has from this visit: the table and how it was read, and whose budget is spent."""
+"""The values of this visit in a page's code: the table, how it was read, and whose budget is spent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed from one state of the entries to the next, in words: for undo, and for the history."""
+"""Describe the changes from one state of the entries to the next, for undo and for the history."""
 
 from __future__ import annotations
 

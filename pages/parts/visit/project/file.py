@@ -40,7 +40,7 @@ class _Part(BaseModel):
 
 
 class ColumnEntry(BaseModel):
-    """What a column's entry must be like for the page to show it."""
+    """The form that a column's entry must have for the page to show it."""
 
     name: str
     kind: Literal["number", "category", "yesno", "date", "time", "amount"]

@@ -55,12 +55,12 @@ class History:
 
     @property
     def undoes(self) -> str:
-        """What `back` would undo, in words; "" if there is nothing."""
+        """The decision that `back` would undo, in words; "" if there is none."""
         return self.in_words(self.place) if self.place > 0 else ""
 
     @property
     def redoes(self) -> str:
-        """What `forth` would redo, in words; "" if there is nothing."""
+        """The decision that `forth` would redo, in words; "" if there is none."""
         return self.in_words(self.place + 1) if self.place + 1 < len(self.moments) else ""
 
     def in_words(self, place: int) -> str:

@@ -15,11 +15,11 @@ from dpengine.accounting.amount import over_cap, total
 from dpengine.accounting.entry import Entry, Resemblance, same_name
 from dpengine.translation.catalogue import some_of
 
-__all__ = ["Book"]
+__all__ = ["Snapshot"]
 
 
 @dataclass(frozen=True, slots=True)
-class Book:
+class Snapshot:
     """A consistent, chain-verified snapshot of the charges, caps, rules and requests of one owner.
 
     `entries` is the number of charges of all owners and `head` the hash of the last one: a write needs them to continue
@@ -95,8 +95,8 @@ class Book:
 
     def published(self, fingerprint: bytes, plan_id: str) -> sa.Row[Any] | None:
         """Return the charge for this plan on this data; None if there is none."""
-        wanted = (fingerprint, plan_id)
-        return next((row for row in self.charges if (row.fingerprint, row.plan_key) == wanted), None)
+        terms = (fingerprint, plan_id)
+        return next((row for row in self.charges if (row.fingerprint, row.plan_key) == terms), None)
 
     def named(self, release_id: str) -> sa.Row[Any] | None:
         """Return the charge with this id; None if there is none."""
