@@ -688,4 +688,25 @@ FAULTS = [
         ">= float('inf')",
         OF_COMPARE + "::test_a_change_is_within_one_where_each_count_may_be_off_by_one",
     ),
+    Fault(
+        "a day that means missing counts as a day, where texts of days are looked up",
+        "dpengine/counting/encoding/numpy_lookup.py",
+        "{day: column.missing_code if day in markers else code for day, code in days.items()}",
+        "days",
+        "tests/counting/encoding/test_missing_markers.py::test_it_is_missing_however_it_is_written",
+    ),
+    Fault(
+        "an infinite amount counts as the largest one",
+        "dpengine/counting/encoding/numpy_lookup.py",
+        "    codes[~np.isfinite(values)] = grid.missing_code\n",
+        "    codes[np.isnan(values)] = grid.missing_code\n",
+        "tests/counting/encoding/test_missing_markers.py::test_it_is_missing_however_it_is_written",
+    ),
+    Fault(
+        "a value that is null counts as whatever stands in its place in memory",
+        "dpengine/counting/encoding/numpy_lookup.py",
+        "    if null is not None:\n        codes[null] = missing\n",
+        "",
+        "tests/counting/encoding/test_missing_markers.py::test_it_is_missing_however_it_is_written",
+    ),
 ]  # fmt: skip
