@@ -21,7 +21,9 @@ from urllib.parse import parse_qs, urlsplit
 import psycopg
 
 # What is thrown away need not survive a power cut; a plain collation compares as the tables' own would not.
-_SETTINGS = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "listen_addresses=127.0.0.1")
+_SETTINGS = (
+    "fsync=off", "synchronous_commit=off", "full_page_writes=off", "autovacuum=off", "listen_addresses=127.0.0.1",
+)  # fmt: skip
 
 
 @contextmanager

@@ -15,6 +15,7 @@ import pytest
 import dpengine as dpe
 from dpengine.estimate.found_cells import resolve
 from dpengine.measure.strategy import decide, resolved
+from dpengine.release import true_counts
 from tests.bundles import manifest_in, members_of, with_search, zipped
 from tests.replay import check_only_outputs_decide
 
@@ -130,6 +131,19 @@ def test_a_file_that_changes_after_its_bins_were_found_costs_nothing(tmp_path: P
     with dpe.open_table(path) as table, pytest.raises(dpe.LedgerError, match="nothing was spent"):
         dpe.release(table, plan(), ledger, progress=change)
     assert ledger.history() == []
+
+
+def test_the_rows_of_each_person_in_found_bins_are_those_that_the_owner_is_shown() -> None:
+    """Rows are counted once to find the bins, and again in them: each time, of each person, the same rows count."""
+    text = PLAN.replace("tables:", "unit: {rows: 1, id: who}\ntables:").replace('"1"', '"1000"')
+    rows, ledger = people(), dpe.Ledger.in_memory()
+    twice = pd.concat([rows, rows.assign(pay=400 - rows["pay"], sex=rows["sex"].map({"f": "m", "m": "f"}))])
+    twice["who"] = np.tile(np.arange(len(rows)), 2)
+    finished = dpe.release(twice, plan(text), ledger)
+    true = true_counts(dpe.open_table(twice), finished.plan, ledger)
+    assert true[()] == len(rows)
+    for table in (("pay", "sex"), ("sex",)):
+        assert (finished.estimates.estimate(table).round().astype(int) == true[table]).all()
 
 
 def test_ranges_are_measured_with_what_finding_leaves() -> None:

@@ -190,6 +190,29 @@ def test_a_file_is_not_called_damaged_because_memory_ran_out(
         verify(small)
 
 
+@pytest.mark.parametrize("kind", [0o120000, 0o040000, 0o010000], ids=["link", "folder", "pipe"])
+def test_what_is_no_plain_file_is_refused_before_anything_is_read(small: bytes, kind: int) -> None:
+    """A link would be followed by whoever unpacks the bundle, to any place."""
+    file = io.BytesIO(small)
+    with zipfile.ZipFile(file, "a") as opened:
+        entry = zipfile.ZipInfo("tables/99-more.csv")
+        entry.external_attr = (kind | 0o644) << 16
+        opened.writestr(entry, "/etc/passwd")
+    file.seek(0)
+    with pytest.raises(ReleaseError, match=r"'tables/99-more\.csv' is not a safe name, or not a plain file"):
+        Archive(file)
+
+
+@pytest.mark.parametrize("place", ["in the list", "before the file"])
+def test_a_file_that_is_encrypted_is_refused(small: bytes, place: str) -> None:
+    changed = bytearray(small)
+    with zipfile.ZipFile(io.BytesIO(small)) as opened:
+        at = opened.start_dir + 8 if place == "in the list" else opened.infolist()[0].header_offset + 6
+    changed[at] |= 1
+    with pytest.raises(ReleaseError, match="not a plain file" if place == "in the list" else BESIDE):
+        verify(bytes(changed))
+
+
 def test_a_list_of_very_many_files_is_not_read() -> None:
     directory = b"\0" * 46 * 50_000
     end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 50_000, 50_000, len(directory), 0, 0)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from dpengine import Plan, open_table
 from dpengine.array_types import Ints
-from dpengine.counting.count import count
+from dpengine.counting.count import count, count_unchanged, digest
 from dpengine.measure.strategy import decide
 from tests.plans import letters_plan
 
@@ -121,3 +123,25 @@ def test_the_cells_of_a_person_do_not_depend_on_the_others() -> None:
 def test_the_total_of_epsilon_is_divided_exactly() -> None:
     plan = plan_of(2, ["a"], {"columns": ["b"], "distinct": True}).at("1/7")
     assert sum((each.epsilon for each in decide(plan).allocations), Fraction(0)) == Fraction(1, 7)
+
+
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # of Ibis
+def test_rows_and_persons_of_a_table_in_another_engine_count_by_their_own_rules(
+    in_engine: Callable[[pa.Table], Any],
+) -> None:
+    """One statement counts and recognises the rows of one tally; of several, each needs its own choice of rows."""
+    plan = plan_of(1, ["a"], rows=2)
+    strategy = decide(plan)
+    rows = pa.table({
+        "who": [f"p{k % 40}" for k in range(160)],
+        "a": [f"a{k % 2}" for k in range(160)],
+        "b": [f"b{k % 3 % 2}" for k in range(160)],
+    })  # fmt: skip
+    asked: dict[str, Any] = {"truncation_key": KEY, "tallies": strategy.tallies}
+    assert len({*strategy.tallies}) == 2
+    with open_table(rows) as here, open_table(in_engine(rows)) as there:
+        expected = count(here, plan, strategy.marginals, **asked)
+        digest(there)
+        counts = count_unchanged(there, plan, strategy.marginals, **asked)
+    assert [each.tolist() for each in counts] == [each.tolist() for each in expected]
+    assert sorted(int(each.sum()) for each in counts) == [40, 80]

@@ -492,6 +492,20 @@ FAULTS = [
         "and True",
         "tests/results/test_mostly_other.py::test_values_of_few_people_are_in_other_where_values_are_found",
     ),
+    Fault(
+        "a bundle may hold a link to any file of its reader",
+        "dpengine/bundle/archive.py",
+        "kind in (0, 0o100000)",
+        "kind in (0, 0o100000, 0o120000)",
+        "tests/bundle/test_archive.py::test_what_is_no_plain_file_is_refused_before_anything_is_read",
+    ),
+    Fault(
+        "a bundle may hold an encrypted file",
+        "dpengine/bundle/archive.py",
+        " and not entry.flag_bits & 1",
+        "",
+        "tests/bundle/test_archive.py::test_a_file_that_is_encrypted_is_refused",
+    ),
     # The page
     Fault(
         "a page with progress is begun again before it is drawn",

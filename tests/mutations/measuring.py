@@ -873,6 +873,27 @@ FAULTS = [
         "tests/estimate/test_associations.py::test_intervals_hold_the_true_number",
     ),
     Fault(
+        "the noise of squared means is left out below slopes and correlations",
+        "dpengine/estimate/associations.py",
+        "sums.along(weights, weights) + beyond",
+        "sums.along(weights, weights)",
+        "tests/estimate/test_squares_of_noisy_means.py::test_the_sum_below_is_as_unsure_as_its_second_moment_says",
+    ),
+    Fault(
+        "the noise of multiplied means is left out of covariances",
+        "dpengine/estimate/associations.py",
+        "sums.along(product, product) + times * var_s * var_t / people**2",
+        "sums.along(product, product)",
+        "tests/estimate/test_squares_of_noisy_means.py::test_the_sum_above_is_as_unsure_as_its_second_moment_says",
+    ),
+    Fault(
+        "the square of a noisy mean counts as if it were a product of two",
+        "dpengine/estimate/associations.py",
+        "(0.0, limit**2), 3 ",
+        "(0.0, limit**2), 1 ",
+        "tests/estimate/test_squares_of_noisy_means.py::test_the_sum_above_is_as_unsure_as_its_second_moment_says",
+    ),
+    Fault(
         "all pairs are measured though only the strongest depend on each other",
         "dpengine/measure/adaptive.py",
         "all_gain = gain >= STRONG * total or _depend_throughout(run)",
@@ -1331,6 +1352,13 @@ FAULTS = [
         "rough, for_bins=self._for_bins)",
         "rough, for_bins=False)",
         "tests/measure/test_box_questions.py::test_where_bins_are_sought_a_heavy_first_step_is_told_apart",
+    ),
+    Fault(
+        "other rows of a person count in the cells that were found than in finding them",
+        "dpengine/release.py",
+        "final.marginals, truncation_key=key,",
+        "final.marginals, truncation_key=key[::-1],",
+        "tests/test_found_bins.py::test_the_rows_of_each_person_in_found_bins_are_those_that_the_owner_is_shown",
     ),
     Fault(
         "bins are cut by true counts",

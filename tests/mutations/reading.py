@@ -688,4 +688,33 @@ FAULTS = [
         ">= float('inf')",
         OF_COMPARE + "::test_a_change_is_within_one_where_each_count_may_be_off_by_one",
     ),
+    Fault(
+        "in another engine, all rows of a person count in a table of distinct persons beside one of rows",
+        "dpengine/counting/count.py",
+        " and len(several) == 1 and not stepped",
+        " and not stepped",
+        "tests/counting/test_distinct.py"
+        "::test_rows_and_persons_of_a_table_in_another_engine_count_by_their_own_rules",
+    ),
+    Fault(
+        "a day that means missing counts as a day, where texts of days are looked up",
+        "dpengine/counting/encoding/numpy_lookup.py",
+        "{day: column.missing_code if day in markers else code for day, code in days.items()}",
+        "days",
+        "tests/counting/encoding/test_missing_markers.py::test_it_is_missing_however_it_is_written",
+    ),
+    Fault(
+        "an infinite amount counts as the largest one",
+        "dpengine/counting/encoding/numpy_lookup.py",
+        "    codes[~np.isfinite(values)] = grid.missing_code\n",
+        "    codes[np.isnan(values)] = grid.missing_code\n",
+        "tests/counting/encoding/test_missing_markers.py::test_it_is_missing_however_it_is_written",
+    ),
+    Fault(
+        "a value that is null counts as whatever stands in its place in memory",
+        "dpengine/counting/encoding/numpy_lookup.py",
+        "    if null is not None:\n        codes[null] = missing\n",
+        "",
+        "tests/counting/encoding/test_missing_markers.py::test_it_is_missing_however_it_is_written",
+    ),
 ]  # fmt: skip

@@ -559,6 +559,21 @@ FAULTS = [
         "tests/mechanisms/local/test_protocol.py::test_a_protocol_for_an_epsilon_costs_at_most_that_and_little_less",
     ),
     Fault(
+        "which function of a sketch a person draws depends on the answer",
+        "dpengine/mechanisms/local/sketches.py",
+        "drawn = uniform_below(self.functions, true.size)",
+        "drawn = (true + uniform_below(max(1, self.functions // 2), true.size)) % self.functions",
+        "tests/mechanisms/local/test_protocol.py::test_reports_follow_their_distribution",
+    ),
+    Fault(
+        "the variance of an estimate below 0 is below that of any share",
+        "dpengine/mechanisms/local/protocol.py",
+        "np.clip(np.asarray(shares, dtype=np.float64), 0, 1)",
+        "np.asarray(shares, dtype=np.float64)",
+        "tests/mechanisms/local/test_protocol.py"
+        "::test_a_share_beyond_what_shares_can_be_has_the_variance_of_the_nearest_that_can",
+    ),
+    Fault(
         "all persons hash by one function",
         "dpengine/mechanisms/local/frequency_oracles.py",
         "keys = draw_keys(true.size, self.answers, self.buckets)",

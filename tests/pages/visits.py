@@ -11,6 +11,7 @@ import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 from dpengine import Ledger, Plan, Release, open_table, release
+from pages.parts.server.jobs import Job
 from pages.parts.visit.plan.entries import Draft
 from pages.parts.visit.project import file
 from pages.parts.visit.state import VISIT, VisitState
@@ -70,19 +71,26 @@ def press(page: AppTest, label: str) -> AppTest:
 
 
 def settled(page: AppTest) -> AppTest:
-    """Run the page again until nothing is under way for it."""
+    """Run the page again once its jobs are done, until nothing is under way for it."""
     patient_until = time.monotonic() + PATIENCE
     while _under_way(page) and time.monotonic() < patient_until:
-        time.sleep(0.1)
+        for job in _jobs(page):
+            job.wait(max(0.0, patient_until - time.monotonic()))
         page.run()
         assert not page.exception
     return page
 
 
 def _under_way(page: AppTest) -> bool:
-    here = visit_of(page)
     unread = any(button.label == "Stop" for button in page.button)  # done since the page was drawn
-    return unread or here.publishing is not None or not all(job.done for _, job in here.readings.values())
+    return unread or visit_of(page).publishing is not None or not all(job.done for job in _jobs(page))
+
+
+def _jobs(page: AppTest) -> list[Job[Any]]:
+    """Return what runs in other threads for the page."""
+    here = visit_of(page)
+    publishing: list[Job[Any]] = [] if here.publishing is None else [here.publishing]
+    return publishing + [job for _question, job in here.readings.values()]
 
 
 def visit_of(page: AppTest) -> VisitState:

@@ -208,6 +208,16 @@ def test_variances_of_rare_answers_are_those_of_the_literature() -> None:
     assert hashed.variance([0.0], n)[0] == pytest.approx(4 * e / ((e - 1) ** 2 * n), rel=0.01)
 
 
+@made
+def test_a_share_beyond_what_shares_can_be_has_the_variance_of_the_nearest_that_can(make: Maker) -> None:
+    """Estimates lie below 0 for many of the rare answers; by the formula, their variance could do so, too."""
+    protocol = SHARED[make]
+    shares = np.zeros(protocol.answers)
+    shares[:2] = [1.4, -0.4]
+    assert protocol.variance(shares, 100) == pytest.approx(protocol.variance(shares.clip(0, 1), 100))
+    assert (protocol.variance(shares, 100) > 0).all()
+
+
 @pytest.mark.parametrize(
     ("shares", "fitted"),
     [
