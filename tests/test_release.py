@@ -391,7 +391,7 @@ def test_whatever_can_be_opened_can_be_released(plan: dpe.Plan, ledger: dpe.Ledg
         assert dpe.release(source, plan, ledger).bundle == opened.bundle
         assert all((true_counts(source, plan, ledger)[t] == exact[t]).all() for t in exact)
     assert ledger.spent("clinic-2026") == 1
-    with pytest.raises(dpe.TableError, match="a list of files holds paths"):
+    with pytest.raises(dpe.TableError, match="make a data frame of these rows"):
         dpe.release([1, 2], plan, ledger)
 
 

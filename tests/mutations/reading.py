@@ -691,7 +691,7 @@ FAULTS = [
     Fault(
         "in another engine, all rows of a person count in a table of distinct persons beside one of rows",
         "dpengine/counting/count.py",
-        " and len(several) == 1 and not stepped",
+        " and len(tallies_used) == 1 and not stepped",
         " and not stepped",
         "tests/counting/test_distinct.py"
         "::test_rows_and_persons_of_a_table_in_another_engine_count_by_their_own_rules",
