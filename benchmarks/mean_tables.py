@@ -111,11 +111,14 @@ def errors(people: np.ndarray, sums: np.ndarray, epsilon: float) -> list[float]:
     strategy = decide(plan)
     measured = strategy.measure(lambda marginals: [exact for _ in marginals])
     counts, soft = conclude(strategy.plan, measured).counts(names), derive_estimates(strategy.plan, measured).soft
+    total = soft.estimate(("pay",))
     fits = (partial(fit_deviations, ordered=people.shape), former_fit, lambda sums, size, _: sums / np.maximum(size, 1))
     stages = [(name,) for name in names] + [names] * (len(names) > 1)
     true, off = sums / np.maximum(people, 1), []
     for fit in fits:
         means = means_of(plan.amount("pay"), names, counts, [0.0, 1.0], stages, soft, fit, [1.0, 1.0])
+        if fit is former_fit:  # groups of whom nobody was counted had the mean of all people
+            means = np.where(counts == 0, np.clip(total[1] / max(total.sum(), 1.0), 0, 1), means)
         off.append(float(np.sqrt(np.square(means - true)[people > 0].mean())))
     return off
 

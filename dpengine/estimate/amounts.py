@@ -37,6 +37,7 @@ __all__ = [
 
 MAX_STAGES = 200  # sets of columns whose means are used; of more, only single ones, pairs and whole tables
 HALVINGS = 60
+EXPECTED_DECIMALS = 3  # of a step
 SWEEPS = 20
 ANCHORS = np.linspace(0.0, 1.0, 5)  # means at which the distribution of the noise is computed
 GRID = np.linspace(0.0, 1.0, 65)  # means that are tried first
@@ -72,13 +73,15 @@ class SoftEstimates(SoftNoise, Protocol):
 class AmountTable:
     """An amount in each cell of a table: people with a known value, and the sum of values in steps above the low end.
 
-    Both have one axis for each of `columns`.
+    All arrays have one axis for each of `columns`. `expected` is the mean, in steps, that is expected in cells
+    where no value is known, and 0 elsewhere; None in releases of earlier versions.
     """
 
     columns: Columns
     amount: str
     known: Ints
     steps: Ints
+    expected: Floats | None = None
 
     def project(self, onto: Columns) -> AmountTable:
         """Sum over all columns except `onto`, and order the axes like these."""
@@ -87,7 +90,8 @@ class AmountTable:
         remaining = sorted(axes)
         order = [remaining.index(axis) for axis in axes]
         known, steps = (np.asarray(each.sum(axis=others)).transpose(order) for each in (self.known, self.steps))
-        return AmountTable(onto, self.amount, known, steps)
+        means = None if self.expected is None else np.asarray(self.expected.mean(axis=others)).transpose(order)
+        return AmountTable(onto, self.amount, known, steps, means)
 
 
 def fit_amount(
@@ -123,7 +127,8 @@ def fit_amount(
         means = means_of(amount, clique, known, [*knots, *missing], stages, soft, fit, among)
         limits = known * amount.grid.steps
         steps = _agreeing(limits * means, limits, clique, agreed.get("steps"))
-        done.append(AmountTable(clique, amount.name, known, steps))
+        expected = np.where(known == 0, np.round(means * amount.grid.steps, EXPECTED_DECIMALS), 0.0)
+        done.append(AmountTable(clique, amount.name, known, steps, expected))
     return tuple(done)
 
 
@@ -241,9 +246,12 @@ def round_within(wanted: Floats, limits: Ints, totals: Ints) -> Ints:
 
 
 def means(table: AmountTable, total: AmountTable) -> Floats:
-    """Return the mean of each cell, in steps; if nobody's value is known in it, the mean of all people."""
+    """Return the mean of each cell, in steps; if nobody's value is known in it, the one that is expected.
+
+    In releases of earlier versions, that is the mean of all people.
+    """
     everybody = float(total.steps) / max(float(total.known), 1.0)
-    mean = np.full(table.known.shape, everybody)
+    mean = np.full(table.known.shape, everybody) if table.expected is None else table.expected.copy()
     np.divide(table.steps, table.known, out=mean, where=table.known > 0)
     return mean
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpengine.array_types import Floats
 from dpengine.errors import LedgerError
 from dpengine.estimate.amounts import AmountTable
 from dpengine.estimate.consistency import ConsistentTables
@@ -81,6 +82,11 @@ def pack(release: Stored) -> bytes:
         header["quantiles_of_distributions"] = not release.former_quantiles
         arrays |= {f"known{k}": table.known for k, table in enumerate(release.amounts)}
         arrays |= {f"steps{k}": table.steps for k, table in enumerate(release.amounts)}
+        arrays |= {
+            f"expected{k}": table.expected[table.known == 0]
+            for k, table in enumerate(release.amounts)
+            if table.expected is not None
+        }
     header |= stated_header
     arrays |= stated_arrays
     for k, other in enumerate(release.further_models):
@@ -215,7 +221,7 @@ def unpack(payload: bytes) -> Stored:
             header: dict[str, Any] = json.loads(arrays["header"].tobytes())
             measured, model = _measured_in(header, arrays), _whole_counts_in(header, arrays)
             amounts = tuple(
-                AmountTable(tuple(columns), name, arrays[f"known{k}"], arrays[f"steps{k}"])
+                AmountTable(tuple(columns), name, arrays[f"known{k}"], arrays[f"steps{k}"], _expected_in(arrays, k))
                 for k, (name, columns) in enumerate(header.get("amounts", ()))
             )
             stated = _stated_in(header, arrays)
@@ -227,6 +233,16 @@ def unpack(payload: bytes) -> Stored:
     provenance = {key: header[key] for key in ("release_id", "created", "software")}
     former = bool(amounts) and not header.get("quantiles_of_distributions", False)
     return Stored(header["plan"], measured, model, provenance, amounts, further_models, stated, former)
+
+
+def _expected_in(arrays: Mapping[str, Array], k: int) -> Floats | None:
+    """Return the expected means of cells in which no value is known; None in payloads of earlier versions."""
+    if f"expected{k}" not in arrays:
+        return None
+    known = arrays[f"known{k}"]
+    expected = np.zeros(known.shape)
+    expected[known == 0] = arrays[f"expected{k}"]
+    return expected
 
 
 def _measured_in(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Measurements:

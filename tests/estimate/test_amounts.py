@@ -171,6 +171,30 @@ def test_rounding_keeps_totals_and_limits(cells: list[tuple[float, int]], part: 
     assert ((rounded >= 0) & (rounded <= limits)).all()
 
 
+def test_a_group_of_whom_nobody_is_counted_has_the_mean_of_those_beside_it() -> None:
+    """Means rise by age, and some ages are so rare that none is counted: they do not get the mean of all people."""
+    size = 30
+    ages = np.repeat(np.arange(size), [1] * 5 + [4000] * (size - 5))
+    pay = (100 + 25 * ages).astype(np.int64)
+    columns = [{"name": "g", "kind": "category", "values": [f"g{k}" for k in range(size)], "other": False,
+                "missing": False}, {"name": "h", "kind": "yesno"}, PAY]  # fmt: skip
+    plan = Plan(dataset="d", epsilon="0.5", columns=columns, tables=[{"columns": ["g"], "mean": ["pay"]}])
+    rng, strategy = np.random.default_rng(2), decide(plan)
+    exact = counts_of(plan, (ages, ages * 0, pay), list(strategy.marginals))
+    measured = Measurements((given_noise(strategy.allocations[0], exact[0], rng),))
+    result = conclude(strategy.plan, measured)
+    cells, nobody = result.cells(("g",)), result.counts(("g",)) == 0
+    assert nobody[:5].any()
+    assert np.abs(cells["mean_pay"] - (100 + 25 * np.arange(size)))[nobody].max() < 120, "the mean of all is 500 or so"
+    reopened = Result.from_bytes(result.to_bytes())
+    assert reopened.cells(("g",))["mean_pay"].tolist() == cells["mean_pay"].tolist()
+    early = replace(result, amounts=tuple(replace(each, expected=None) for each in result.amounts))
+    again = Result.from_bytes(early.to_bytes()).cells(("g",))["mean_pay"]
+    everybody = result.amount_table((), "pay")
+    assert again[nobody] == pytest.approx(float(everybody.steps / everybody.known), abs=0.1), "as it was published"
+    assert again[~nobody].tolist() == cells["mean_pay"][~nobody].tolist()
+
+
 def test_very_large_sums_are_exact() -> None:
     limits = np.array([[10**15 + k for k in range(50)]])
     total = np.array([int(limits.sum()) * 2 // 3])
