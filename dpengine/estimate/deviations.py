@@ -108,6 +108,8 @@ def fit_deviations(sums: Floats, people: Floats, variance: float, ordered: Seque
         chains.append(Chains(deviations, counts, variance, follows))
     prior = _grid()
     logs = [_log_likelihoods(_learnt_from(each), prior) for each in chains]
+    # Columns are compared by what a smooth part adds, since each has likelihoods of other cells in a large table.
+    logs = [log - np.logaddexp.reduce(log[prior.smooth[:, 0] == NONE]) for log in logs]
     likeliest, weight, total = max(float(each.max()) for each in logs), 0.0, np.zeros(sums.shape)
     for axis, along, log in zip(axes, chains, logs, strict=True):
         weights = np.exp(log - likeliest)

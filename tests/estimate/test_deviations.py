@@ -28,6 +28,7 @@ def test_means_are_those_of_a_gaussian_process_along_the_column(monkeypatch: pyt
     own, smooth, length, person, variance = 0.04, 0.2, 5.0, 0.02, 30.0
     prior = deviations.Prior(*(np.array([[each]]) for each in (own, smooth, length, person)))
     monkeypatch.setattr(deviations, "_grid", lambda: prior)
+    monkeypatch.setattr(deviations, "NONE", smooth)
     for name in ("OF_OWN", "OF_NOISE", "ODDS"):
         monkeypatch.setattr(deviations, name, np.ones((1, 1, 1)))
     rng = np.random.default_rng(1)
@@ -69,6 +70,20 @@ def test_the_smooth_column_of_two_is_found() -> None:
     fitted, turned = fit_deviations(sums, people, 1.0, people.shape), fit_deviations(sums.T, people.T, 1.0, (AGES, 4))
     assert np.square(fitted - true).mean() < 0.5**2 * np.square(by_itself(sums, people) - true).mean()
     assert pytest.approx(fitted) == turned.T
+
+
+def test_the_smooth_column_of_a_large_table_is_found() -> None:
+    """Of many chains only some are learnt from, so the columns' likelihoods are of different numbers of cells."""
+    rng, people = np.random.default_rng(7), np.full((30, 300), 10.0)
+    true = 0.2 * np.sin(np.arange(30)[:, None] / 6 + rng.uniform(0, 6, 300))
+    sums = true * people + rng.normal(0, 1, people.shape)
+    for turned in (False, True):
+        fitted = (
+            fit_deviations(sums.T, people.T, 1.0, (300, 30)).T
+            if turned
+            else fit_deviations(sums, people, 1.0, people.shape)
+        )
+        assert np.square(fitted - true).mean() < 0.7**2 * np.square(by_itself(sums, people) - true).mean()
 
 
 def test_missing_values_say_nothing_of_the_oldest() -> None:

@@ -859,6 +859,14 @@ FAULTS = [
         quick=True,
     ),
     Fault(
+        "columns of means are compared by likelihoods of different cells",
+        "dpengine/estimate/deviations.py",
+        "    logs = [log - np.logaddexp.reduce(log[prior.smooth[:, 0] == NONE]) for log in logs]\n",
+        "",
+        "tests/estimate/test_deviations.py::test_the_smooth_column_of_a_large_table_is_found",
+        quick=True,
+    ),
+    Fault(
         "missing values count as the oldest of all",
         "dpengine/results/result.py",
         "return plan.column(name).declared_size",
