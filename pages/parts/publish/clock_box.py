@@ -60,7 +60,7 @@ def _ask_for_all(stated: dict[str, str]) -> None:
         format_func=lambda zone: zone or _("UTC; or type a zone, such as Europe/Berlin"),
         placeholder=_("The columns differ; choose one clock for all"),
         key=key,
-        on_change=lambda: change_columns(stated, {"zone": st.session_state[key] or ""}, "card"),
+        on_change=visit().while_shown(lambda: change_columns(stated, {"zone": st.session_state[key] or ""}, "card")),
     )
 
 

@@ -108,7 +108,7 @@ def _choose_strategy(plan: Plan) -> None:
             key=key,
             format_func=lambda name: _(STRATEGIES[name]),
             help=term("strategy"),
-            on_change=lambda: visit().change(strategy=st.session_state[key], coarser_levels=None),
+            on_change=visit().while_shown(lambda: visit().change(strategy=st.session_state[key], coarser_levels=None)),
         )
         st.caption(plain(why(plan)))
 
@@ -125,7 +125,7 @@ def _ask_on_slider(plan: Plan) -> None:
         format_func=localised,
         key=key,
         help=term("epsilon"),
-        on_change=_take,
+        on_change=visit().while_shown(_take),
         args=(key,),
     )
 
@@ -137,7 +137,7 @@ def _ask_exactly(plan: Plan) -> None:
         _("Privacy budget ε, exactly"),
         key=key,
         help=term("epsilon", _("Such as 0.37 or 1/3.")),
-        on_change=_take,
+        on_change=visit().while_shown(_take),
         args=(key,),
     )
     if fault := _fault(key):

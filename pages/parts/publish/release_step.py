@@ -100,7 +100,7 @@ def _ask_names(plan: Plan) -> None:
         _("Dataset whose budget is spent"),
         value=entries.dataset,
         key=visit().key("dataset"),
-        on_change=_rename,
+        on_change=visit().while_shown(_rename),
         help=term(
             "dataset",
             _(
@@ -110,7 +110,9 @@ def _ask_names(plan: Plan) -> None:
             ),
         ),
     )
-    heading = title.text_input(_("Title for readers"), value=entries.title, key=visit().key("title"), on_change=_rename)
+    heading = title.text_input(
+        _("Title for readers"), value=entries.title, key=visit().key("title"), on_change=visit().while_shown(_rename)
+    )
     _say_who_reads_the_file_name(dataset, heading)
     ask_words(plan)
 

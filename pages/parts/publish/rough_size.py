@@ -40,7 +40,7 @@ def ask_rough_size() -> None:
             "A public figure, not the exact number. It scales the made-up preview, and where a table would be mostly "
             "noise, it decides how the tables are measured."
         ),
-        on_change=_take,
+        on_change=visit().while_shown(_take),
         args=(exact, ROUGH_SIZE),
     )
     st.pills(
@@ -49,7 +49,7 @@ def ask_rough_size() -> None:
         default=about if about in SIZES else None,
         format_func=number,
         key=rough,
-        on_change=_take,
+        on_change=visit().while_shown(_take),
         args=(rough, EXACT_SIZE),
     )
     if visit().entries.several_rows:

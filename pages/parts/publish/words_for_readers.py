@@ -55,7 +55,13 @@ def _ask_about(plan: Plan) -> None:
     for k, (field, (label, example)) in enumerate(ABOUT.items()):
         with places[k % 2]:
             key = _filled(f"about-{field}", getattr(plan.about, field))
-            st.text_input(_(label), placeholder=_(example), key=key, on_change=_take, args=(key, _about, field))
+            st.text_input(
+                _(label),
+                placeholder=_(example),
+                key=key,
+                on_change=visit().while_shown(_take),
+                args=(key, _about, field),
+            )
             _show_fault(key)
     codes = list(languages())
     key = _filled("report-language", plan.language)
@@ -65,11 +71,11 @@ def _ask_about(plan: Plan) -> None:
         format_func=languages().__getitem__,
         key=key,
         help=_("The report and README.txt are written in it. Your own words and the names of cells stay as they are."),
-        on_change=_take,
+        on_change=visit().while_shown(_take),
         args=(key, _language, ""),
     )
     key = _filled("notes", plan.notes)
-    st.text_area(_("Notes"), height=80, key=key, on_change=_take, args=(key, _notes, ""))
+    st.text_area(_("Notes"), height=80, key=key, on_change=visit().while_shown(_take), args=(key, _notes, ""))
     _show_fault(key)
 
 
@@ -87,7 +93,7 @@ def _ask_columns(plan: Plan) -> None:
         hide_index=True,
         disabled=["column"],
         key=key,
-        on_change=_take,
+        on_change=visit().while_shown(_take),
         args=(key, _names, ""),
         column_config={
             "column": st.column_config.Column(_("column")),
@@ -144,7 +150,7 @@ def _ask_codes(plan: Plan) -> None:
         height=min(240, 90 + 22 * min(len(column.values), 7)),
         key=key,
         help=_("For example 1 = male. A value without words is shown as it is."),
-        on_change=_take,
+        on_change=visit().while_shown(_take),
         args=(key, _codes, name),
     )
     _show_fault(key)

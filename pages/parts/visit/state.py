@@ -152,6 +152,20 @@ class VisitState:
         """Return how often `renew` was called for `name`."""
         return self._renewals.get(name, 0)
 
+    def while_shown(self, take: Callable[..., None]) -> Callable[..., None]:
+        """Return `take` for a widget that is drawn now, to be called only until other entries are shown instead.
+
+        A browser that has not drawn the new page yet may still send the value of a widget of the old one, and Streamlit
+        takes that for a change.
+        """
+        shown = self._generation
+
+        def take_if_shown(*given: Any) -> None:
+            if self._generation == shown:
+                take(*given)
+
+        return take_if_shown
+
     def change(self, **changes: Any) -> None:
         """Change some of the entries."""
         self.unpublished = None

@@ -95,3 +95,19 @@ def test_the_column_that_names_people_is_not_left_out() -> None:
     page = opened(brought("county,sex,income"), "plan.yaml", plan.dumps())
     assert "this one has no person" in texts(page)
     assert not any(each.label.startswith("Go on without") for each in page.button)
+
+
+def test_a_late_value_of_the_page_before_changes_no_plan_that_was_loaded() -> None:
+    """A browser that has not drawn the loaded plan may still send what was chosen before: amounts, a strategy, ε."""
+    page = brought("county,sex,income")
+    labelled(page.multiselect, "Columns that matter").set_value(["county", "sex", "income"]).run()
+    labelled(page.multiselect, "Averaged or added up").set_value(["income"]).run()
+    before = page._tree.get_widget_states()
+    columns = [*PLAN.to_dict()["columns"], {"name": "income", "kind": "number", "edges": [0, 20, 40]}]
+    plan = dpe.Plan(dataset="people", epsilon=1, unit={"rows": 1}, tables=[["county", "income"]], columns=columns)
+    page.session_state[visit_of(page).key("plan-box")] = True
+    uploaded(page.run(), "A plan file for this table", "plan.yaml", plan.dumps())
+    loaded_entries = visit_of(page).entries
+    assert loaded_entries.declared["income"]["kind"] == "number"
+    page._run(before)
+    assert visit_of(page).entries == loaded_entries

@@ -103,7 +103,7 @@ def ask_of_amounts(entries: Entries) -> Entries:
         key=key,
         placeholder=_("No column"),
         help=_("Amounts such as an income. They are no columns of a table: each cell says their average instead."),
-        on_change=_take_amounts,
+        on_change=visit().while_shown(_take_amounts),
         args=(key,),
     )
     measures = entries.of_amounts
