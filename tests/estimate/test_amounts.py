@@ -311,3 +311,17 @@ def test_ages_are_fitted_with_those_beside_them_and_missing_ones_are_not() -> No
     some = slice(0, size)
     assert np.sqrt(np.square(np.array(off)[:, some]).mean()) < 0.5 * np.sqrt(np.square(np.array(alone)[:, some]).mean())
     assert np.abs(np.array(off)[:, -1]).mean() < 60
+
+
+def test_cells_of_odd_and_missing_values_have_no_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    ordered: list[int] = []
+
+    def fit(*given: Any) -> Any:
+        ordered.append(given[-1]("g"))
+        return fit_amount(*given)
+
+    monkeypatch.setattr("dpengine.results.result.fit_amount", fit)
+    groups = {"name": "g", "kind": "category", "values": ["g0", "g1", "g2"]}  # then (other) and (missing)
+    plan = Plan(dataset="d", epsilon=1, columns=[groups, PAY], tables=[{"columns": ["g"], "mean": ["pay"]}])
+    result = release(pd.DataFrame({"g": ["g0", None, "g2", "?"] * 9, "pay": range(36)}), plan)
+    assert (result.plan.shape(("g",)), {*ordered}) == ((5,), {3})
