@@ -13,12 +13,12 @@ from dpengine.translation.catalogue import mark
 __all__ = ["index_names", "not_a_table"]
 
 TABLES = mark("a table is given as a path or paths, a DataFrame of pandas or polars, a pyarrow or an Ibis table")
-_INSTEAD: tuple[tuple[str, str], ...] = (  # by the name of the type
-    ("LazyFrame", mark("a query of polars that was not run has no rows yet: give what its .collect() returns")),
-    ("Series", mark("one column is no table: make it a data frame, with .to_frame()")),
-    ("ChunkedArray", mark("one column is no table: make it one, such as with pyarrow.table([column], ['age'])")),
-    ("DataFrameGroupBy", mark("a frame in groups is no table: give the frame itself")),
-)
+_INSTEAD = {  # by the name of the type
+    "LazyFrame": mark("a query of polars that was not run has no rows yet: give what its .collect() returns"),
+    "Series": mark("one column is no table: make it a data frame, with .to_frame()"),
+    "ChunkedArray": mark("one column is no table: make it one, such as with pyarrow.table([column], ['age'])"),
+    "DataFrameGroupBy": mark("a frame in groups is no table: give the frame itself"),
+}
 _MADE = mark("make a data frame of these rows, such as with pandas.DataFrame(rows), and give that")
 _BATCHES = mark("make a table of these record batches, with pyarrow.Table.from_batches(batches), and give that")
 _SCANNED = mark("give the rows of this dataset, which its .to_table() returns")
@@ -35,9 +35,8 @@ def not_a_table(source: object) -> str:
     'make a data frame of these rows, such as with pandas.DataFrame(rows), and give that'
     """
     name = type(source).__name__
-    for known, instead in _INSTEAD:
-        if name == known:
-            return instead
+    if name in _INSTEAD:
+        return _INSTEAD[name]
     if hasattr(source, "__arrow_c_stream__"):  # and yet it could not be read as one
         return _STREAM
     if hasattr(source, "to_table") and hasattr(source, "scanner"):
