@@ -19,7 +19,7 @@ numbers and public structure only, and costs no privacy (post-processing: Dwork 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
@@ -36,7 +36,7 @@ from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.nested import NO_LEVELS, Counted, follow
 from dpengine.marginals.noisy_pair import EMPTY
-from dpengine.marginals.pairwise import Pairwise, fit_one_table, refit_pairs
+from dpengine.marginals.pairwise import Pairwise, fit_one_table, refit_pairs, shrink_table
 from dpengine.marginals.shrinkage import shrink
 from dpengine.marginals.smoothing import MAX_SMOOTHED, smooth, smooth_columns
 from dpengine.spec.categories.resolution import Resolution
@@ -158,7 +158,24 @@ def fit_tables(
     for name in sorted({*chain.from_iterable(tables)}):
         if name not in single:
             single[name] = project(estimate((name,)), total)
-    return {columns: _fit(squares, estimate(columns), columns, single, total) for columns in tables}
+    pairs = (columns for columns in tables if len(columns) == 2 and _shrinks(squares, columns, total))
+    smoothed = _smoothed(squares, estimate, {*chain(*pairs)}, total)
+    return {columns: _fit(squares, estimate(columns), columns, single, smoothed, total) for columns in tables}
+
+
+def _smoothed(
+    squares: LeastSquares, estimate: Callable[[Columns], Floats], names: Iterable[str], total: int
+) -> dict[str, Floats]:
+    """Return the counts of the named columns, smoothed together."""
+    noisy = {name: (estimate((name,)), math.sqrt(squares.variance((name,)) / 2)) for name in sorted(names)}
+    return smooth_columns(noisy, total)
+
+
+def _shrinks(squares: LeastSquares, columns: Columns, total: int) -> bool:
+    """Return whether a table is shrunk towards a model of its sums: one of several columns, with wide noise."""
+    cells = math.prod(squares.sizes[name] for name in columns)
+    wide = math.sqrt(squares.variance(columns) / 2) >= MIN_SCALE
+    return len(columns) > 1 and wide and total > 0 and cells * math.comb(len(columns), 2) <= MAX_RAKED
 
 
 def through_pairs(
@@ -194,19 +211,30 @@ def through_one_table(fitted: Mapping[Columns, Floats], single: Mapping[str, Flo
     return ConsistentTables((Marginal(everything, round_joint(joint, everything, fitted, total)),))
 
 
-def _fit(squares: LeastSquares, estimate: Floats, columns: Columns, single: Mapping[str, Floats], total: int) -> Floats:
+def _fit(
+    squares: LeastSquares,
+    estimate: Floats,
+    columns: Columns,
+    single: Mapping[str, Floats],
+    smoothed: Mapping[str, Floats],
+    total: int,
+) -> Floats:
     """Return non-negative expected counts of one measured table.
 
-    With wide noise, it is shrunk towards a model of its sums, and a single column is smoothed. A table that was
-    measured alone with hardly any noise keeps its counts (`small_noise`). Otherwise it is projected on
-    {x ≥ 0, Σx = total} and raked to its single columns, in which clipping many small cells causes far less bias.
+    With wide noise, it is shrunk towards a model of its sums, and a single column is smoothed. Of a pair, the model is
+    independence of its `smoothed` columns. A table that was measured alone with hardly any noise keeps its counts
+    (`small_noise`). Otherwise it is projected on {x ≥ 0, Σx = total} and raked to its single columns, in which clipping
+    many small cells causes far less bias.
     """
     scale = math.sqrt(squares.variance(columns) / 2)
     if len(columns) == 1 and scale >= MIN_SCALE and total > 0 and estimate.size <= MAX_SMOOTHED:
         return smooth(estimate, scale, total)
-    quick = estimate.size * math.comb(len(columns), 2) <= MAX_RAKED
-    if len(columns) > 1 and scale >= MIN_SCALE and total > 0 and quick:
-        return fit_one_table(estimate, columns, scale, by_size=len(squares.measured) <= FEW_TABLES)
+    if _shrinks(squares, columns, total):
+        by_size = len(squares.measured) <= FEW_TABLES
+        if len(columns) > 2:
+            return fit_one_table(estimate, columns, scale, by_size=by_size)
+        first, second = (smoothed[name] + EMPTY for name in columns)
+        return shrink_table(estimate, np.outer(first, second) / total, scale, by_size=by_size)
     alone = len(squares.measured) == 1 and estimate.ndim > 1 and total > 0
     if alone and scale <= MAX_SCALE and estimate.size <= MAX_EXACT:
         return keep_exact(np.rint(estimate).astype(np.int64), total).astype(np.float64)
@@ -237,8 +265,7 @@ def _refitted(
     for (a, b), table in pairs.items():
         sums[a].append(table.sum(axis=1))
         sums[b].append(table.sum(axis=0))
-    noisy_columns = {name: (estimate((name,)), math.sqrt(squares.variance((name,)) / 2)) for name in model.one}
-    smoothed = smooth_columns(noisy_columns, model.total)
+    smoothed = _smoothed(squares, estimate, model.one, round(model.total))
     one = {name: _column(counts, sums[name], model.total) for name, counts in smoothed.items()}
     noisy = {pair: (estimate(pair), math.sqrt(squares.component_variance(frozenset(pair)) / 2)) for pair in wide}
     return replace(model, one=one, two={**model.two, **refit_pairs(model.total, one, pairs, noisy)})

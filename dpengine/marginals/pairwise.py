@@ -35,7 +35,7 @@ from dpengine.marginals.smoothing import smooth_columns
 from dpengine.marginals.sums import column_counts, column_sums, grand_total
 from dpengine.noise.moments import nearby
 
-__all__ = ["Pair", "Pairwise", "fit", "fit_one_table", "refit_pairs"]
+__all__ = ["Pair", "Pairwise", "fit", "fit_one_table", "refit_pairs", "shrink_table"]
 
 Pair = tuple[str, str]
 Neighbours = Mapping[str, Mapping[str, Floats]]  # tables of pairs, by their first and their second column
@@ -194,8 +194,16 @@ def fit_one_table(noisy: Floats, columns: Columns, scale: float, *, by_size: boo
     with _on_one_thread():  # pairs are sums of the same noisy counts, so they say nothing more of the columns
         columns_alone = [part for part in parts if len(part.allocation.columns) < 2]
         model = _fit(dict(zip(columns, noisy.shape, strict=True)), parts, columns_alone, nearby=False)
+    return shrink_table(noisy, model.table(columns), scale, by_size=by_size)
+
+
+def shrink_table(noisy: Floats, guess: Floats, scale: float, *, by_size: bool = False) -> Floats:
+    """Shrink a noisy table towards a guess at it; return non-negative counts with the total of the noisy ones.
+
+    `scale` is that of the noise. `by_size`, see `fit_one_table`.
+    """
     total = max(0.0, float(noisy.sum()))
-    better = project(shrink(noisy, model.table(columns), scale), total)
+    better = project(shrink(noisy, guess, scale), total)
     if by_size and total > 0 and is_wide(noisy.size, scale, total):
         _, counts = posterior(noisy.ravel(), scale, total).mean(EVEN)
         better += BY_SIZE * (counts.reshape(noisy.shape) - better)

@@ -126,19 +126,23 @@ def likeliest_spread(
     """Return the greatest log-likelihood over spreads c and powers g, and the corresponding spread of each cell.
 
     The spreads are c·guess^g. For each power, `spreads` are climbed from the one that the mean distance suggests to the
-    likeliest: likelihoods hardly ever have a second summit.
+    likeliest: likelihoods hardly ever have a second summit. Few cells try all spreads and powers at once.
     """
     shape, distance, guess = guess.shape, distance.ravel(), guess.ravel()
     noise, beside = scale * np.exp(-distance / scale), AT_ONCE // distance.size
+    bases = np.stack([guess**power for power in powers])
+    if beside >= spreads.size:
+        every = np.log(density(distance, spreads[:, None] * bases[:, None], scale, noise)).sum(axis=2)
+        power, top = divmod(int(every.argmax()), spreads.size)
+        return float(every[power, top]), (spreads[top] * bases[power]).reshape(shape)
     best, sum_of_spread = (-math.inf, guess), max(float(distance.sum()) - scale * distance.size, 0.0)
-    for power in powers:
-        base, tried = guess**power, dict[int, float]()
+    for base in bases:
         sum_of_base = float(base.sum())
         start = min(int(np.searchsorted(spreads, sum_of_spread / sum_of_base)), spreads.size - 1)
         places = [*range(max(0, start - beside), min(spreads.size, start + beside + 1))]
+        tried = dict[int, float]()
         while places:
-            spread = np.multiply.outer(spreads[places], base)
-            likelihoods = np.log(density(distance, spread, scale, noise)).sum(axis=1)
+            likelihoods = np.log(density(distance, np.multiply.outer(spreads[places], base), scale, noise)).sum(axis=1)
             tried |= zip(places, likelihoods.tolist(), strict=True)
             top = max(tried, key=tried.__getitem__)
             places = [k for k in (top - 1, top + 1) if 0 <= k < spreads.size and k not in tried]

@@ -106,7 +106,7 @@ def _weights(densities: Floats) -> Floats:
     """Return the weights of a mixture, given the density of each observation under each of its parts."""
     weights: Floats = np.full(len(densities), 1 / len(densities))
     for _ in range(ROUNDS):
-        weights = weights * (densities / (weights @ densities)).mean(axis=1)
+        weights = weights * (densities @ (1 / (weights @ densities))) / densities.shape[1]
     return weights
 
 
