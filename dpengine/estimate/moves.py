@@ -19,11 +19,12 @@ import numpy.typing as npt
 from dpengine.array_types import Bools, Floats, Ints, Reals
 from dpengine.quasi_random import golden_fractions
 
-__all__ = ["Tables", "kept", "move", "move_along", "move_in_batches"]
+__all__ = ["Tables", "copy_people", "kept", "move", "move_along", "move_in_batches"]
 
 
 TRIED_AT_ONCE = 0.5  # fraction of the helpful moves of a batch that are tried at once
 AT_ONCE = 2**18  # prices
+FEW_COPIES = 0.02  # fraction of the people tried in a round of copies
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +203,37 @@ def _give_best(own: npt.NDArray[np.integer], cells: Ints, apart: Ints | int, cos
     before = cells.take(helpful, axis=1)
     now = before + apart * (best[helpful] - own[helpful])
     _shift(tables, before, now)
-    undone = _gain_of_leaving(tables, now) - tables.up_to_limit(tables.price.take(before)).sum(axis=0)
-    keep, out, _ = kept(gain[helpful], undone)
+    keep, out, _ = kept(gain[helpful], _gain_of_undoing(tables, before, now))
     _shift(tables, now.take(out, axis=1), before.take(out, axis=1))
     own[helpful[keep]] = best[helpful[keep]]
     return keep.size
+
+
+def copy_people(places: npt.NDArray[np.integer], tables: Tables, at_once: int, rounds: int) -> int:
+    """Give people in cells with too many all values of others in cells with too few; return how many changed.
+
+    This finds what no change of a single value does, where values of several columns go together. Each round tries the
+    `at_once` most helpful pairs of people; a round that helps few of these is the last.
+    """
+    cells, changed = tables.cells(places, np.arange(len(tables.starts) - 1)), 0
+    for _ in range(rounds):
+        leaving, joining = _gain_of_leaving(tables, cells), tables.up_to_limit(tables.price.take(cells)).sum(axis=0)
+        out, model = (np.argsort(each, kind="stable")[:at_once] for each in (-leaving, joining))
+        gain = leaving[out] - joining[model]
+        helpful = np.count_nonzero(gain > 0)  # they come first
+        if helpful == 0:
+            break
+        out, model = out[:helpful], model[:helpful]
+        before, now = cells.take(out, axis=1), cells.take(model, axis=1)
+        _shift(tables, before, now)
+        keep, back, _ = kept(gain[:helpful], _gain_of_undoing(tables, before, now))
+        _shift(tables, now.take(back, axis=1), before.take(back, axis=1))
+        places[:, out[keep]] = places[:, model[keep]]
+        cells[:, out[keep]] = now[:, keep]
+        changed += keep.size
+        if keep.size < FEW_COPIES * at_once:
+            break
+    return changed
 
 
 def _numbered(values: Ints, limit: int) -> tuple[Ints, Ints]:
@@ -244,6 +271,13 @@ def _prices(tables: Tables, first: Ints, apart: Ints, values: int) -> Reals:
 def _gain_of_leaving(tables: Tables, cells: Ints) -> Reals:
     """Return the gain of removing each person from all of their `cells`."""
     gain: Reals = tables.up_to_limit(tables.price.take(cells) - tables.cell_weights.take(cells)).sum(axis=0)
+    return gain
+
+
+def _gain_of_undoing(tables: Tables, before: Ints, now: Ints) -> Reals:
+    """Return the gain of undoing each move by itself, without a limit: it must show how far together they overshoot."""
+    gain: Reals = (tables.price.take(now) - tables.cell_weights.take(now)).sum(axis=0)
+    gain -= tables.price.take(before).sum(axis=0)
     return gain
 
 

@@ -19,7 +19,7 @@ from itertools import combinations
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.estimate.moves import Tables, move_in_batches
+from dpengine.estimate.moves import Tables, copy_people, move_in_batches
 from dpengine.marginals.fitting import largest_remainders, round_to_total
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.pairwise import Pairwise
@@ -35,6 +35,8 @@ POWER, LIMIT = 0.8, 2.0  # the weight of an error in a cell of m people is (1 + 
 SPARSE = 15  # rows do not begin with a table of more cells than this for each row: in whole numbers it is mostly noise
 FIRST_PASSES, FIRST_BATCHES = 3, 32  # passes over a new column, and batches of a pass
 PASSES, BATCHES, MIN_BATCH = 12, 16, 64  # at most this many passes over all columns; batches of a pass; rows of a batch
+NEARLY = 0.02  # after a pass that changes less, people are made copies of others
+COPIED_AT_ONCE, COPY_ROUNDS = 0.003, 60  # fraction of the people in a round, and rounds at most
 ENOUGH = 0.002  # a pass that changes fewer values than this fraction of the rows is the last
 MAX_PRICES, MIN_PART = 2**25, 0.1  # a pass looks at this many prices, and so at fewer rows; but at this part of them
 AT_ONCE = 2**15  # rows whose cells are held at once
@@ -148,6 +150,8 @@ def _move_worst(model: Pairwise, places: Codes, tables: Sequence[Columns], near:
             tried = np.arange(rows) if excess is None else greatest(excess[column], count)
             order = shuffled(count, salt * len(shape) + column)
             changed += _move(column, places, shape, tried[order], BATCHES, near)
+        if changed < NEARLY * rows:
+            changed += copy_people(places, near, math.ceil(COPIED_AT_ONCE * rows), COPY_ROUNDS)
         if changed < ENOUGH * rows:
             break
 

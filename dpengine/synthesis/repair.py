@@ -281,7 +281,8 @@ def improve(
         mirrored = lines[a].take(moved) + others, there * width + others  # the same cells from the other column
         _shift(prices, steps, before, mirrored[0], -1)
         _shift(prices, steps, now, mirrored[1], 1)
-        back = (prices.take(now) - steps.take(now)).clip(-limit, limit) - prices.take(before).clip(-limit, limit)
+        # Without a limit: the gain of undoing a change must show how far they overshoot together.
+        back = prices.take(now) - steps.take(now) - prices.take(before)
         keep, out, together = kept(gain[helpful], back.sum(axis=0))
         if out.size:
             _shift(prices, steps, before.take(out, axis=1), mirrored[0].take(out, axis=1), 1)
