@@ -32,7 +32,7 @@ __all__ = ["by_tables", "followed", "most_people"]
 
 # Set on every third of 200 random plans for tables of the bank (`benchmarks/mixed_tables.py`, other draws).
 POWER, LIMIT = 0.8, 2.0  # the weight of an error in a cell of m people is (1 + m)^−POWER, up to a limit
-SPARSE = 15  # rows do not begin with a table of more cells than this for each row: in whole numbers it is mostly noise
+SPREAD = 0.6  # rows do not begin with a table of which rounding changes more than this, as a part of all rows
 FIRST_PASSES, FIRST_BATCHES = 3, 32  # passes over a new column, and batches of a pass
 PASSES, BATCHES, MIN_BATCH = 12, 16, 64  # at most this many passes over all columns; batches of a pass; rows of a batch
 NEARLY = 0.02  # after a pass that changes less, people are made copies of others
@@ -94,9 +94,9 @@ def _begin(model: Pairwise, rows: int, tables: Sequence[Columns]) -> dict[str, C
     """Return codes of rows, column by column, each by the tables that it forms with earlier ones."""
     sizes = {name: counts.size for name, counts in model.one.items()}
     cells = {table: math.prod(sizes[name] for name in table) for table in tables}
-    first = max(tables, key=lambda table: (len(table), cells[table], table))
-    if max(cells.values()) > SPARSE * rows:
-        first = (max(sizes, key=lambda name: (sizes[name], name)),)
+    clear = [table for table in tables if _changed_by_rounding(model.table(table), rows) <= SPREAD]
+    widest = (max(sizes, key=lambda name: (sizes[name], name)),)
+    first = max(clear, key=lambda table: (len(table), cells[table], table), default=widest)
     codes = _in_whole_numbers(first, model.table(first), rows)
     while len(codes) < len(sizes):
         name = max(sizes.keys() - codes.keys(), key=lambda each: (_shared(tables, codes, each), sizes[each], each))
@@ -109,6 +109,12 @@ def _begin(model: Pairwise, rows: int, tables: Sequence[Columns]) -> dict[str, C
         codes[name] = given(codes[parent], model.pair(parent, name), model.one[name], order)
         _move_new(model, codes, name, tables)
     return codes
+
+
+def _changed_by_rounding(table: Floats, rows: int) -> float:
+    """Return how far a table in whole numbers is from itself, as a part of all rows."""
+    expected = table.ravel() * (rows / float(table.sum()))
+    return float(np.abs(largest_remainders(expected + 1e-9, rows) - expected).sum()) / rows
 
 
 def _in_whole_numbers(columns: Columns, table: Floats, rows: int) -> dict[str, Codes]:

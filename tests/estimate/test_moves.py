@@ -1,5 +1,6 @@
 """Moves of single people between the cells of many tables: updated prices are those of a fresh count."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -7,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine.array_types import Floats, Ints
-from dpengine.estimate.moves import Tables, move, move_along, move_in_batches
+from dpengine.estimate.moves import Tables, copy_people, move, move_along, move_in_batches
 
 POWER = 0.7
 
@@ -54,6 +55,38 @@ def test_batches_are_moved_as_one_after_another(shape: list[int], people: int, s
         assert move_in_batches(column, at_once, shape, together, batches) == (at_once[column] != before).sum()
     assert (at_once == one_by_one).all()
     assert np.allclose(singly.price, together.price, atol=1e-3)
+
+
+def objective(tables: Tables) -> float:
+    """Return Σ weight · error², where errors count linearly beyond the limit of a price."""
+    error = np.abs(tables.price / tables.cell_weights - 0.5)
+    price = np.minimum(tables.cell_weights * error, tables.limit)
+    return float((price * (2 * error - price / tables.cell_weights)).sum())
+
+
+def test_people_of_one_cell_do_not_all_follow_a_small_excess_where_errors_count_linearly() -> None:
+    """Of 4,000 people alike, one is too many in each of six pairs; each of the others lacks that one."""
+    shape, people = [2] * 4, 4000
+    places = np.zeros((4, people), dtype=np.int64)
+    wanted = {axes: np.array([[people - 1.0, 1.0], [0.0, 0.0]]) for axes in combinations(range(4), 2)}
+    tables = replace(filled(places, shape, wanted), limit=2.0)
+    before = objective(tables)
+    for column in range(4):
+        move_in_batches(column, places, shape, tables, [np.arange(people)])
+    assert objective(tables) <= before
+    assert np.count_nonzero(places) < 10
+
+
+def test_people_become_copies_of_others_where_values_go_together() -> None:
+    """All four values are alike in everybody, so no change of a single one helps; 30 of 100 are in the wrong group."""
+    places = np.repeat([[0] * 80 + [1] * 20], 4, axis=0)
+    wanted = {axes: np.diag([50.0, 50.0]) for axes in combinations(range(4), 2)}
+    tables = filled(places, [2] * 4, wanted)
+    moved = places.copy()
+    assert copy_people(moved, tables, 10, 20) == 30
+    assert (moved == moved[0]).all()
+    assert moved[0].sum() == 50
+    assert np.allclose(tables.price, filled(moved, [2] * 4, wanted).price, atol=1e-3)
 
 
 def test_people_move_to_where_tables_lack_them() -> None:

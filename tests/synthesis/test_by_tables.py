@@ -130,6 +130,19 @@ def test_sums_of_a_table_of_all_columns_stay_near_where_most_cells_hold_less_tha
     assert off[1] > 0.2
 
 
+def test_rows_begin_with_a_large_table_only_where_it_is_nearly_whole() -> None:
+    """300 people in 24,000 cells: as they are, or as independent columns, which leave less than a person in a cell."""
+    sizes, ring = (40, 30, 20, 4), (("a", "b", "c"), ("a", "d"), ("b", "d"), ("c", "d"))
+    rng = np.random.default_rng(2)
+    codes = np.stack([rng.integers(0, size, 300) for size in sizes])
+    model, large = measured(codes, ring, sizes), ring[0]
+    begun = module._begin(model, 300, ring)
+    assert (counts(np.stack([begun[name] for name in NAMES[:4]]), large, sizes) == counts(codes, large, sizes)).all()
+    alone = measured(codes, (("a", "d"),), sizes)
+    begun = module._begin(alone, 300, (large, ("a", "d")))
+    assert (counts(np.stack([begun[name] for name in NAMES[:4]]), ("a", "d"), sizes) == alone.table(("a", "d"))).all()
+
+
 def test_published_tables_with_other_columns_than_the_model_are_left_out() -> None:
     assert ("a", "z") not in followed(measured(people(100), RING), [("a", "z"), *RING])
 
