@@ -3,6 +3,7 @@
     python benchmarks/columns_together.py bank [--draws 2]     # the folder that `bank.py save bank` wrote
     python benchmarks/columns_together.py bank --pairs         # all columns and pairs, as *auto* measures them
     python benchmarks/columns_together.py bank --few           # a few small tables, as *direct* measures them
+    python benchmarks/columns_together.py bank --wider         # all columns and pairs, as *direct* measures them
 
 Seven tenths of ε = 0.05, 0.2 and 1 are divided over the columns of a table by the square roots of their cells, as if
 no pair were measured. Noise is continuous and seeded; the number of people is given. Up to 25 columns of each table, of
@@ -12,7 +13,8 @@ and draws; columns are grouped by the noise of a cell, as a multiple of the mean
 With ``--pairs`` and ``--few``, the same measurements are estimated with and without a posterior of how unequal counts
 are: all columns and pairs of each table at ε = 0.05, 0.1 and 0.3, in expected counts; and one to three tables of two or
 three columns drawn at random, at ε = 0.01 to 1, in whole counts, grouped by their error without it. Shown are geometric
-means of the ratios of errors, and the ends of them.
+means of the ratios of errors, and the ends of them. With ``--wider``, whole counts of all columns and pairs of up to 14
+columns are compared likewise, by whether columns are smoothed as if their noise were wider (`estimate.consistency`).
 """
 
 from __future__ import annotations
@@ -21,10 +23,13 @@ import argparse
 import statistics
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -34,6 +39,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this 
 from benchmarks.accuracy import counts, of_bank, plan_of
 from dpengine import Plan
 from dpengine.array_types import Columns, Ints
+from dpengine.estimate import consistency
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.marginals import pairwise as models
 from dpengine.marginals import smoothing
@@ -47,6 +53,10 @@ EPSILONS, SHARE = (0.05, 0.2, 1.0), 0.7
 MAX_COLUMNS, MAX_CELLS = 25, 100
 MAX_FEW, MAX_ROWS = 400, 100_000  # cells of each of a few tables, and rows of a table that they are drawn from
 ERRORS = (0.0, 0.05, 0.2, 0.5, 1.0, np.inf)  # the groups' limits, of a few tables
+MAX_DIRECT = 14  # columns of a table that is measured pair by pair
+Rules = tuple[Sequence[tuple[ModuleType, str, Any]], Sequence[tuple[ModuleType, str, Any]]]
+POSTERIORS: Rules = ((), [(module, "is_wide", lambda *_: False) for module in (smoothing, models)])
+WIDTHS: Rules = ((), [(consistency, "WIDER", 1.0)])
 NOISE = (0.0, 0.1, 0.2, 0.4, 0.7, 1.5, 4.0, np.inf)  # the groups' limits
 
 
@@ -72,8 +82,20 @@ def of_pairs(path: Path, draws: int) -> Iterator[tuple[str, float]]:
     codes, sizes = of_bank(path)
     for epsilon, _ in product(("0.05", "0.1", "0.3"), range(draws)):
         way = decide(plan_of(sizes, epsilon, 2, len(codes)))
-        with_it, without = both(way, codes, sizes, whole=False)
+        with_it, without = both(way, codes, sizes, POSTERIORS, whole=False)
         yield epsilon, with_it / without
+
+
+def of_direct(path: Path, draws: int) -> Iterator[tuple[str, float]]:
+    """Yield each ε, and the error with columns smoothed as if their noise were wider, as a multiple of that without."""
+    codes, sizes = of_bank(path)
+    some = [k for k, size in enumerate(sizes.values()) if 1 < size <= MAX_CELLS][:MAX_DIRECT]
+    codes, sizes = codes[:MAX_ROWS, some], {name: sizes[name] for name in np.array([*sizes])[some].tolist()}
+    for epsilon, _ in product(("0.1", "0.3", "1"), range(draws if len(some) > 2 and len(codes) >= 1000 else 0)):
+        way = decide(plan_of(sizes, epsilon, 2, len(codes), "direct"))
+        wider, as_wide = both(way, codes, sizes, WIDTHS, whole=True)
+        if as_wide > 0:
+            yield epsilon, wider / as_wide
 
 
 def of_few(path: Path, draws: int) -> Iterator[tuple[str, float]]:
@@ -90,14 +112,14 @@ def of_few(path: Path, draws: int) -> Iterator[tuple[str, float]]:
         columns = [column for column in plan.columns if any(column.name in table for table in few)]
         fields = {"dataset": "few", "epsilon": plan.epsilon, "rows_about": plan.rows_about, "strategy": "direct"}
         way = decide(Plan(**fields, columns=columns, tables=sorted(few)))
-        with_it, without = both(way, codes, sizes, whole=True)
+        with_it, without = both(way, codes, sizes, POSTERIORS, whole=True)
         if without > 0:
             place = int(np.digitize(without, ERRORS))
             yield f"{ERRORS[place - 1]} to {ERRORS[place]}", with_it / without
 
 
-def both(way: Strategy, codes: Ints, sizes: dict[str, int], *, whole: bool) -> tuple[float, float]:
-    """Return the error of one draw with posteriors of how unequal counts are, and without."""
+def both(way: Strategy, codes: Ints, sizes: dict[str, int], rules: Rules, *, whole: bool) -> tuple[float, float]:
+    """Return the error of one draw by either of two rules, each some values of some names of modules."""
 
     def exact(table: Columns) -> Ints:
         return counts(codes, sizes, table) if table else np.array(len(codes))
@@ -105,8 +127,10 @@ def both(way: Strategy, codes: Ints, sizes: dict[str, int], *, whole: bool) -> t
     truth = {table: exact(table) for table in way.plan.marginals}
     measured = replace(way.measure(lambda tables: [exact(table) for table in tables]), fit=None)
     errors = []
-    for wide in (smoothing.is_wide, lambda *_: False):
-        with mock.patch.object(smoothing, "is_wide", wide), mock.patch.object(models, "is_wide", wide):
+    for rule in rules:
+        with ExitStack() as patched:
+            for module, name, value in rule:
+                patched.enter_context(mock.patch.object(module, name, value))
             if whole:
                 table_of = conclude(way.plan, measured).counts
             else:
@@ -123,11 +147,13 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=2)
     parser.add_argument("--pairs", action="store_true")
     parser.add_argument("--few", action="store_true")
+    parser.add_argument("--wider", action="store_true")
     chosen = parser.parse_args()
-    if chosen.pairs or chosen.few:
+    if chosen.pairs or chosen.few or chosen.wider:
+        compare = of_pairs if chosen.pairs else of_few if chosen.few else of_direct
         ratios: defaultdict[str, list[float]] = defaultdict(list)
         for path in sorted(chosen.folder.glob("*.npz")):
-            for group, ratio in (of_pairs if chosen.pairs else of_few)(path, chosen.draws):
+            for group, ratio in compare(path, chosen.draws):
                 ratios[group].append(ratio)
         for group, found_ratios in sorted(ratios.items()):
             mean, ends = statistics.geometric_mean(found_ratios), (min(found_ratios), max(found_ratios))

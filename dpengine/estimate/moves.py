@@ -19,7 +19,7 @@ import numpy.typing as npt
 from dpengine.array_types import Bools, Floats, Ints, Reals
 from dpengine.quasi_random import golden_fractions
 
-__all__ = ["Tables", "copy_people", "kept", "move", "move_along", "move_in_batches"]
+__all__ = ["Tables", "copy_people", "greatest", "kept", "move", "move_along", "move_in_batches"]
 
 
 TRIED_AT_ONCE = 0.5  # fraction of the helpful moves of a batch that are tried at once
@@ -134,6 +134,14 @@ def kept(gain: Floats | Reals, undone: Floats | Reals) -> tuple[Ints, Ints, floa
     return keep.nonzero()[0], (~keep).nonzero()[0], float(part @ (2 * gain - part * (gain + undone)))
 
 
+def greatest(values: Reals, count: int) -> npt.NDArray[np.intp]:
+    """Return the places of the `count` greatest values, in order of place; ties go to the first."""
+    least = np.partition(values, values.size - count)[values.size - count]
+    chosen = values > least
+    chosen[np.flatnonzero(values == least)[: count - np.count_nonzero(chosen)]] = True
+    return np.flatnonzero(chosen)
+
+
 def move(places: Ints, shape: Sequence[int], tables: Tables, possible: Bools | None = None) -> None:
     """Give each person the best value of one column after another, by `move_along`."""
     for column in range(len(shape)):
@@ -218,7 +226,7 @@ def copy_people(places: npt.NDArray[np.integer], tables: Tables, at_once: int, r
     cells, changed = tables.cells(places, np.arange(len(tables.starts) - 1)), 0
     for _ in range(rounds):
         leaving, joining = _gain_of_leaving(tables, cells), tables.up_to_limit(tables.price.take(cells)).sum(axis=0)
-        out, model = (np.argsort(each, kind="stable")[:at_once] for each in (-leaving, joining))
+        out, model = (_greatest_first(each, at_once) for each in (leaving, -joining))
         gain = leaving[out] - joining[model]
         helpful = np.count_nonzero(gain > 0)  # they come first
         if helpful == 0:
@@ -234,6 +242,11 @@ def copy_people(places: npt.NDArray[np.integer], tables: Tables, at_once: int, r
         if keep.size < FEW_COPIES * at_once:
             break
     return changed
+
+
+def _greatest_first(values: Reals, count: int) -> npt.NDArray[np.intp]:
+    some = greatest(values, min(count, values.size))
+    return some[np.argsort(-values[some], kind="stable")]
 
 
 def _numbered(values: Ints, limit: int) -> tuple[Ints, Ints]:

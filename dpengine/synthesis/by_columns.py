@@ -24,11 +24,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Columns, Floats, Ints, Reals
-from dpengine.estimate.moves import Tables, kept, move_in_batches
+from dpengine.estimate.moves import Tables, greatest, kept, move_in_batches
 from dpengine.marginals.fitting import largest_remainders
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
-from dpengine.synthesis.repair import Codes, greatest, sums
+from dpengine.synthesis.repair import Codes, sums
 
 __all__ = ["alone", "by_columns", "dependence", "fits", "given"]
 

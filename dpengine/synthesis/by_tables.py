@@ -19,13 +19,13 @@ from itertools import combinations
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.estimate.moves import Tables, copy_people, move_in_batches
+from dpengine.estimate.moves import Tables, copy_people, greatest, move_in_batches
 from dpengine.marginals.fitting import largest_remainders, round_to_total
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
 from dpengine.synthesis.by_columns import alone, dependence, given
-from dpengine.synthesis.repair import Codes, greatest
+from dpengine.synthesis.repair import Codes
 from dpengine.synthesis.shared_rows import unique
 
 __all__ = ["by_tables", "followed", "most_people"]

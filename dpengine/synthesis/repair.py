@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Floats, Ints, Reals
-from dpengine.estimate.moves import kept
+from dpengine.estimate.moves import greatest, kept
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
 
@@ -36,7 +36,6 @@ __all__ = [
     "excess_in",
     "excess_of",
     "fill",
-    "greatest",
     "improve",
     "of_pairs",
     "repair",
@@ -214,14 +213,6 @@ def scores(codes: Codes, price: Reals, starts: Ints) -> Reals:
         for k in range(i):
             added += prices.take(lines + values[k])
     return added
-
-
-def greatest(values: Reals, count: int) -> npt.NDArray[np.intp]:
-    """Return the places of the `count` greatest values, in order of place; ties go to the first."""
-    least = np.partition(values, values.size - count)[values.size - count]
-    chosen = values > least
-    chosen[np.flatnonzero(values == least)[: count - np.count_nonzero(chosen)]] = True
-    return np.flatnonzero(chosen)
 
 
 def sums(lines: Reals, places: Ints | Codes) -> Reals:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpengine.array_types import Ints, Reals
-from dpengine.estimate.moves import kept
+from dpengine.estimate.moves import greatest, kept
 from dpengine.marginals.fitting import round_to_total
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
-from dpengine.synthesis.repair import Codes, Effort, Falloff, excess_of, greatest, of_pairs, repair, scores
+from dpengine.synthesis.repair import Codes, Effort, Falloff, excess_of, of_pairs, repair, scores
 
 __all__ = ["loosened", "share", "swap", "unique"]
 
