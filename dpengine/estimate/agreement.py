@@ -90,7 +90,7 @@ def agree(
     trees = [replace(tree, total=float(total)) for tree in trees]
     expected = [*(Marginal(tree.boxes.columns, tree.table) for tree in trees), *levels]
     single = {name: each.project((name,)).values for each in expected[::-1] for name in each.columns}
-    of_rows = [tuple(model.one)] if model is not None else []
+    of_rows = [tuple(model.one_way)] if model is not None else []
     fitted = fit_tables(squares, estimate, counted_tables(squares, amounts), total, single)
     earlier = [*of_rows, *(each.columns for each in expected)]
     # Of rows and levels, tables at a coarser level are sums; of boxes, only the tables themselves are known.
@@ -141,7 +141,7 @@ def _following(
 
     `boxed` are expected counts of the tables of boxes, and their cells in order.
     """
-    columns = tuple(model.one)
+    columns = tuple(model.one_way)
     order = tree_order(resolution, [columns, *(each.columns for each in expected)])
     assert order is not None, "checked before anything is spent"
     by_columns = {each.columns: each for each in expected}
@@ -165,7 +165,7 @@ def _boxed(tree: BoxTree, measured: BoxTree, model: Pairwise) -> tuple[Marginal[
     If the model has all of its columns, the people of an unsplit box are divided among its cells as in the model.
     """
     columns = tree.boxes.columns
-    if not {*columns} <= {*model.one}:
+    if not {*columns} <= {*model.one_way}:
         return Marginal(columns, tree.table), tree.order
     leaves = measured.leaves[np.argsort(measured.starts[measured.leaves])]
     box = np.repeat(np.arange(leaves.size), measured.cells[leaves])
@@ -236,18 +236,18 @@ def _over(resolution: Resolution, table: Marginal[Number], columns: Columns) -> 
 def _with_sums(model: Pairwise, sums: Marginal[np.float64], total: int) -> Pairwise:
     """Return a model of `total` people whose columns and pairs have the `sums` of a table of some of its columns."""
     scale = total / model.total if model.total else 0.0
-    one = {name: counts * scale for name, counts in model.one.items()}
-    one |= {name: sums.project((name,)).values for name in sums.columns}
-    two = {}
-    for (a, b), counts in model.two.items():
+    one_way = {name: counts * scale for name, counts in model.one_way.items()}
+    one_way |= {name: sums.project((name,)).values for name in sums.columns}
+    two_way = {}
+    for (a, b), counts in model.two_way.items():
         if {a, b} <= {*sums.columns}:
-            two[a, b] = sums.project((a, b)).values
+            two_way[a, b] = sums.project((a, b)).values
         elif {a, b} & {*sums.columns}:
-            two[a, b] = rake(counts + EMPTY, [((0,), one[a]), ((1,), one[b])], RAKING_SWEEPS)
+            two_way[a, b] = rake(counts + EMPTY, [((0,), one_way[a]), ((1,), one_way[b])], RAKING_SWEEPS)
         else:
-            two[a, b] = counts * scale
+            two_way[a, b] = counts * scale
     known = (sums.columns,) if model.direct and len(sums.columns) > 1 else ()
-    return replace(model, total=float(total), one=one, two=two, direct=(*model.direct, *known))
+    return replace(model, total=float(total), one_way=one_way, two_way=two_way, direct=(*model.direct, *known))
 
 
 def _in_order(

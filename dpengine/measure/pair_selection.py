@@ -148,7 +148,7 @@ def list_candidates(
 
 def merged_bins(model: Pairwise) -> list[dict[str, Ints]]:
     """Return the merged bins of every column for each of `RESOLUTIONS`, finest first."""
-    return [{name: _bins(counts, model.total / part) for name, counts in model.one.items()} for part in RESOLUTIONS]
+    return [{name: _bins(counts, model.total / part) for name, counts in model.one_way.items()} for part in RESOLUTIONS]
 
 
 def _bins(counts: Floats, min_count: float) -> Ints:

@@ -341,7 +341,8 @@ FAULTS = [
         "latent classes are found in exact counts",
         MODEL_ERROR,
         "models = model, model.with_classes()",
-        "model.two.update({pair: run.counts[pair] + 0.0 for pair in model.two}); models = model, model.with_classes()",
+        "model.two_way.update({pair: run.counts[pair] + 0.0 for pair in model.two_way}); "
+        "models = model, model.with_classes()",
         BY_REPLAY,
     ),
     Fault(
@@ -1605,14 +1606,14 @@ FAULTS = [
     Fault(
         "rows follow pairs that were not measured",
         BY_TABLES,
-        "pairs = () if model.direct else combinations(model.one, 2)",
-        "pairs = combinations(model.one, 2)",
+        "pairs = () if model.direct else combinations(model.one_way, 2)",
+        "pairs = combinations(model.one_way, 2)",
         OF_ROWS + "::test_pairs_that_were_not_measured_are_not_followed",
     ),
     Fault(
         "rows of measured tables are not moved at the end",
         BY_TABLES,
-        "    _move_worst(model, places, tables, _excess(model, [*model.one], places, np.ones(rows), tables))\n",
+        "    _move_worst(model, places, tables, _excess(model, [*model.one_way], places, np.ones(rows), tables))\n",
         "",
         OF_ROWS + "::test_rows_are_moved_as_columns_are_added_and_at_the_end",
     ),

@@ -10,4 +10,4 @@ from dpengine.synthesis.generate_rows import WholeCounts, realise
 
 
 def dealt(model: ConsistentTables | Pairwise, widest: int) -> WholeCounts:
-    return model if isinstance(model, ConsistentTables) else realise(model, [*combinations(model.one, widest)])
+    return model if isinstance(model, ConsistentTables) else realise(model, [*combinations(model.one_way, widest)])

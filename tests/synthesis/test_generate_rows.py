@@ -45,8 +45,10 @@ def model_of(people: np.ndarray, size: int) -> Pairwise:
 
 def larger(model: Pairwise, times: int) -> Pairwise:
     """Return the same model with every count multiplied by `times`."""
-    one = {name: times * counts for name, counts in model.one.items()}
-    return replace(model, total=times * model.total, one=one, two={pair: times * t for pair, t in model.two.items()})
+    one = {name: times * counts for name, counts in model.one_way.items()}
+    return replace(
+        model, total=times * model.total, one_way=one, two_way={pair: times * t for pair, t in model.two_way.items()}
+    )
 
 
 def off(rows: SyntheticRows | ConsistentTables, model: Pairwise) -> float:
@@ -114,7 +116,7 @@ def of_kinds(seed: int, rows: int, size: int, columns: int, *, even: bool) -> Pa
 def wrong(model: Pairwise) -> float:
     """People in a wrong cell of a pair, over all pairs."""
     rows = dealt(model, 2)
-    return sum(float(np.abs(rows.table(pair) - table).sum()) for pair, table in model.two.items())
+    return sum(float(np.abs(rows.table(pair) - table).sum()) for pair, table in model.two_way.items())
 
 
 def test_few_rows_follow_a_model_more_closely_if_all_are_tried_and_small_cells_come_first(
@@ -177,7 +179,7 @@ def test_rows_that_keep_out_of_likely_empty_cells_are_nearer_to_the_truth(monkey
         codes = {"a": group, "b": group // 3, "c": group % 7, "d": near, "e": chance.integers(0, 6, group.size)}
         sizes = {name: int(values.max()) + 1 for name, values in codes.items()}
         model = fitted(codes, sizes, 5, chance)
-        tables.append((model, {pair: counted(codes, pair, sizes) for pair in model.two}))
+        tables.append((model, {pair: counted(codes, pair, sizes) for pair in model.two_way}))
 
     def off() -> float:
         rows = [(dealt(model, 2), exact) for model, exact in tables]
@@ -439,7 +441,7 @@ from dpengine.marginals.pairwise import Pairwise
 from dpengine.synthesis.generate_rows import realise
 one = {name: np.full(3, 30.0) for name in "abc"}
 model = Pairwise(90.0, one, {pair: np.full((3, 3), 10.0) for pair in (("a", "b"), ("a", "c"), ("b", "c"))})
-for tables in ([*model.two], [tuple("abc")]):
+for tables in ([*model.two_way], [tuple("abc")]):
     assert realise(model, tables).table(()) == 90
 assert "scipy" not in sys.modules
 """
