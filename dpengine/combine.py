@@ -322,11 +322,11 @@ def _tables_of_tally(
     Sums of different cells of persons count persons only if each is in one cell.
     """
     plan = release.plan
-    if not plan.tallied:
+    if not plan.has_distinct:
         return release, True
     tables = _with_columns(plan.marginals, selections) if table is None else [table_typed(plan, table)]
     tables = tables if table is not None or _columns(selections) else [()]
-    tallies = {plan.tally_of(each) for each in tables}
+    tallies = {plan.tally_index(each) for each in tables}
     if len(tallies) > 1:
         raise ReleaseError(
             _("some tables with these columns count rows, and others distinct people: name the table to use")
@@ -374,7 +374,7 @@ def _table_of_both(
 
 
 def _check_rows(plan: Plan) -> None:
-    if plan.tallied:
+    if plan.has_distinct:
         raise ReleaseError(_("some tables of this release count distinct people, so cells cannot be added up"))
 
 

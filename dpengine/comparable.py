@@ -128,7 +128,7 @@ def _only_later() -> str:
 
 def _counted(plan: Plan, table: Columns) -> str:
     """Say what is counted in a table: rows, or persons with a bound on what each may add."""
-    cells = plan.tally_with(table).cells
+    cells = plan.tally_of(table).cells
     if plan.unit.id is None:
         return _("all rows")
     rows = plural("at most {n} row of a person", "at most {n} rows of a person", plan.unit.rows)

@@ -308,7 +308,7 @@ def _table_and_measures(plan: Plan, table: Columns) -> str:
     'sex (each person in one cell)'
     """
     measures = [f"mean {name}" for name in plan.means(table)] + [f"sum {name}" for name in plan.sums(table)]
-    if cells := plan.tally_with(table).cells:
+    if cells := plan.tally_of(table).cells:
         measures.append("each person in one cell" if cells == 1 else f"each person in at most {cells} cells")
     measures += [f"quantiles {name}" for name in plan.amounts(table) if plan.quantiles(table, name)]
     measures += [each.column.replace("_", " ") for each in plan.associations(table)]

@@ -178,7 +178,7 @@ def _counted(plan: Plan) -> dict[str, Any]:
     """Say which rows all counts and intervals refer to: all that have a cell, or those kept under the bound."""
     if plan.unit.id is None:
         return {"what": "rows", "text": ALL_ROWS}
-    if plan.tallied:
+    if plan.has_distinct:
         of_rows = any(tally.cells is None for tally in plan.tallies)
         what = "people" if not of_rows else "kept rows and people"
         return {"what": what, "rows_per_person": plan.unit.rows, "text": persons_counted(plan)}

@@ -184,7 +184,7 @@ class CellsOfTable(Cells):
         left = [name for name in rest if name in shown]
         axes = [left.index(name) for name in shown]
         if measure is None:
-            alike = result.of_tally(plan.tally_of(table))
+            alike = result.of_tally(plan.tally_index(table))
             cells, shape = alike.cells(rest), plan.shape(rest)
             numbers = [cells[name].reshape(shape) for name in NUMBERS]
             noisy, digits, named, name = alike.mostly_noise(rest), 0, noun(plan, table), _("count")

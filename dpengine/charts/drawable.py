@@ -60,7 +60,7 @@ class TablesOfFile:
 
     def offers(self, table: Columns, measure: Measure | None = None) -> bool:
         stored = self.plan.by_columns.get(frozenset(table))
-        if stored is None or self._tally not in (None, self.plan.tally_of(stored)):
+        if stored is None or self._tally not in (None, self.plan.tally_index(stored)):
             return False
         return measure is None or measure in measures(self.plan, stored)
 

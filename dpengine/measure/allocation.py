@@ -142,7 +142,7 @@ def allocate(plan: Plan, columns: Columns, epsilon: Fraction) -> Allocation:
 
     For a table of distinct persons, it is the bound on the cells of a person (`spec.tallies`).
     """
-    tally = plan.tally_of(columns)
+    tally = plan.tally_index(columns)
     return Allocation(columns, epsilon, plan.tallies[tally].bound, plan.grain(columns), tally)
 
 

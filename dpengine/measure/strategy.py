@@ -32,7 +32,7 @@ from dpengine.measure.rows_and_noise import has_large_ranges, is_sparse, noise_i
 from dpengine.measure.strategy_base import Strategy
 from dpengine.measure.summed_strategy import summed
 from dpengine.measure.tables_or_model import TablesOrModel
-from dpengine.measure.tally_strategy import Tallied
+from dpengine.measure.tally_strategy import ByTally
 from dpengine.spec.declared import changed
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
@@ -52,7 +52,7 @@ def decide(plan: Plan) -> Strategy:
     check_given(plan)
     if plan.finest is not plan:
         return summed(plan, decide(plan.finest))
-    if plan.strategy != "auto" or plan.tallied:
+    if plan.strategy != "auto" or plan.has_distinct:
         return resolved(plan)
     private = plan.model_copy(update={"strategy": "adaptive"})
     if plan.resolution.levels:
@@ -106,8 +106,8 @@ def resolved(plan: Plan, measured: Measurements | None = None) -> Strategy:
     """
     if plan.finest is not plan:
         return summed(plan, resolved(plan.finest, measured))
-    if plan.tallied:
-        return Tallied(plan)
+    if plan.has_distinct:
+        return ByTally(plan)
     if plan.in_parts:
         return InParts(plan)
     if plan.strategy == "adaptive" and plan.ranged:

@@ -14,7 +14,7 @@ from dpengine.measure.allocation import allocate_directly, divide_over_tallies
 from dpengine.measure.direct_strategy import Direct, WithoutChoices
 from dpengine.translation.catalogue import _
 
-__all__ = ["Tallied"]
+__all__ = ["ByTally"]
 
 
 class _OfTally(WithoutChoices):
@@ -25,7 +25,7 @@ class _OfTally(WithoutChoices):
         return allocate_directly(self.plan, discrete=False)
 
 
-class Tallied(WithoutChoices):
+class ByTally(WithoutChoices):
     """Measure tables of rows and tables of distinct persons, each tally directly with a share of ε."""
 
     @property

@@ -73,7 +73,7 @@ _DRAW = ""  # the name of the axis of draws: no column of a plan has it
 
 def fits(result: Result) -> bool:
     """Return whether a release has replicates of all its tables: few enough cells, and rows only."""
-    if result.plan.tallied:
+    if result.plan.has_distinct:
         return False
     return _cells(basis_of(result), [*result.plan.marginals, ()]) <= MAX_CELLS
 

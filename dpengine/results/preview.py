@@ -47,7 +47,7 @@ def preview_table(plan: Plan, table: Columns) -> Result:
     strategy = decide(plan)
     strategy.check()
     plan = strategy.plan
-    if plan.amounts(()) or plan.resolution.chains or plan.tallied or (plan.ranged and not strategy.closed_form):
+    if plan.amounts(()) or plan.resolution.chains or plan.has_distinct or (plan.ranged and not strategy.closed_form):
         return conclude(plan, _measured(strategy))
     estimates: Estimates
     if strategy.closed_form:

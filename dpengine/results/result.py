@@ -18,10 +18,10 @@ import numpy.typing as npt
 from dpengine.array_types import Bools, Columns, Floats, Ints
 from dpengine.errors import LedgerError
 from dpengine.estimate.amounts import AmountTable, fit_amount
+from dpengine.estimate.by_tally import EstimatesByTally
 from dpengine.estimate.estimates import Estimates, ModelledEstimates, derive_estimates
 from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.estimate.summed import SummedEstimates
-from dpengine.estimate.tallied import TalliedEstimates
 from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.results.published_columns import ENDS, Measure, measures
 from dpengine.results.serialise import Stored, pack, unpack
@@ -69,7 +69,7 @@ _CAUSES = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryE
 def _models(plan: Plan, measured: Measurements) -> list[WholeCounts]:
     """Return whole counts that agree within each tally of `plan`: a fixed function of its arguments."""
     estimates = derive_estimates(plan, measured)
-    by_tally = estimates.each if isinstance(estimates, TalliedEstimates) else (estimates,)
+    by_tally = estimates.by_tally if isinstance(estimates, EstimatesByTally) else (estimates,)
     return [
         realise(estimate.fitted, list(tally.plan.finest.marginals))
         for estimate, tally in zip(by_tally, plan.tallies, strict=True)
@@ -173,7 +173,7 @@ class Result(SyntheticView, PublishedTables):
 
     def of_tally(self, tally: int) -> Result:
         """Return the release restricted to the tables of one of the plan's tallies: all of it, if there is only one."""
-        if not self.plan.tallied:
+        if not self.plan.has_distinct:
             return self
         measured = tuple(each for each in self.measured.marginals if each.allocation.tally == tally)
         model, provenance = (self.model, *self.further_models)[tally], (self.release_id, self.created, self.software)
@@ -274,7 +274,7 @@ class Result(SyntheticView, PublishedTables):
 
     def counts(self, table: Columns) -> Ints:
         with self._naming_published(table):
-            model = (self.model, *self.further_models)[self.plan.tally_of(table)]
+            model = (self.model, *self.further_models)[self.plan.tally_index(table)]
             return model.table(table, self.plan.resolution)  # coarser levels are sums of the finest
 
     @contextmanager

@@ -27,7 +27,7 @@ def noun(plan: Plan, table: Columns = ()) -> str:
     >>> noun(plan)
     'visits'
     """
-    tally = plan.tally_with(table)
+    tally = plan.tally_of(table)
     if tally.bound > 1 and tally.cells is None:
         return plan.nouns.rows or _("rows")
     rows = plan.nouns.rows if plan.unit.id is None else ""
@@ -58,8 +58,8 @@ def counting_in_words(plan: Plan, table: Columns) -> str:
     >>> counting_in_words(plan, ("a",))
     'people, each in at most 2 cells'
     """
-    tally = plan.tally_with(table)
-    if not table or not plan.tallied:
+    tally = plan.tally_of(table)
+    if not table or not plan.has_distinct:
         return ""
     if (cells := tally.cells) is None:
         return _("kept {rows}", rows=noun(plan, table))
@@ -115,7 +115,7 @@ kept rows: the table may hold more.
     """
     if plan.unit.id is None:
         return ""
-    if plan.tallied:
+    if plan.has_distinct:
         return persons_counted(plan, named)
     if plan.nouns.rows or plan.nouns.people:
         return _(

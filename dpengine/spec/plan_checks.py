@@ -126,7 +126,7 @@ def _check_shares(plan: Plan) -> None:
                 most=exact_text(MAX_SHARE),
             )
         )
-    if plan.tallied:
+    if plan.has_distinct:
         raise ValueError(
             _(
                 "tables of distinct persons cannot stand beside cells that are found ({columns}); use a plan for each, "

@@ -1175,7 +1175,7 @@ FAULTS = [
     Fault(
         "counts of people in a bundle are anything within their intervals",
         "dpengine/bundle/checks/cross_check.py",
-        "if self._plan.tally_of(table) in self._rounded and not _adds_up(numbers):",
+        "if self._plan.tally_index(table) in self._rounded and not _adds_up(numbers):",
         "if table in self._rounded and not _adds_up(numbers):",
         "tests/bundle/test_distinct.py::test_counts_of_people_add_up_as_their_estimates",
     ),

@@ -451,7 +451,7 @@ FAULTS = [
     Fault(
         "cells of persons who may be in several cells are parts of a whole",
         PERCENTAGES,
-        "    if (plan.tally_with(own).cells or 1) > 1:",
+        "    if (plan.tally_of(own).cells or 1) > 1:",
         "    if False:",
         OF_PERCENTAGES + "::test_what_has_no_percentages_is_refused",
     ),

@@ -117,7 +117,7 @@ class CrossCheck:
     def _odd_table(self, numbers: Numbers, table: Columns) -> list[str]:
         """Return what is wrong with a table by itself."""
         faults = _odd_numbers(numbers, self._half_widths.get(table))
-        if self._plan.tally_of(table) in self._rounded and not _adds_up(numbers):
+        if self._plan.tally_index(table) in self._rounded and not _adds_up(numbers):
             faults.append(_("counts do not add up as the estimates do"))
         faults += self._odd_intervals(numbers, table)
         faults += odd_amounts(self._plan, table, numbers.count, numbers.amounts)
@@ -147,7 +147,7 @@ class CrossCheck:
         if not self._rows:
             return []
         faults = []
-        of_rows = self._plan.tally_of(table) == 0  # tables of further tallies count what the rows do not
+        of_rows = self._plan.tally_index(table) == 0  # tables of further tallies count what the rows do not
         if of_rows and not np.array_equal(_count(self._rows, table, self._plan), numbers.count):
             faults.append(_("{file} is not what synthetic.csv gives when counted", file=numbers.file))
         if self._plan.amounts(table):
@@ -167,7 +167,7 @@ class CrossCheck:
             count = resolution.coarsen(numbers.count, table, coarser)
             comparable = coarser == table or self._across_levels
             estimate = resolution.coarsen(numbers.estimate, table, coarser) if comparable else None
-            faults += self._disagreements_at(numbers, coarser, count, estimate, self._plan.tally_of(table))
+            faults += self._disagreements_at(numbers, coarser, count, estimate, self._plan.tally_index(table))
         return faults
 
     def _disagreements_at(

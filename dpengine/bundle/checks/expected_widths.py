@@ -87,7 +87,7 @@ def level_half_widths(checked: Manifest, plan: Plan) -> dict[Columns, Floats]:
 def amount_widths(checked: Manifest, plan: Plan) -> AmountWidths:
     """Return the check of the intervals of sums and means, as far as it is known how these were estimated."""
     direct = estimator(plan) is Estimator.LEAST_SQUARES
-    if not plan.amounts(()) or plan.tallied or plan.in_parts:
+    if not plan.amounts(()) or plan.has_distinct or plan.in_parts:
         return AmountWidths(plan, (), counts=False)
     measured = well_formed_marginals(checked, plan)
     counts = direct and not (plan.resolution.levels and measures_levels(plan, measured))

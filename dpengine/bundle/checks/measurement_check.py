@@ -84,7 +84,7 @@ def _wrong_choice(entry: MeasurementEntry, plan: Plan) -> list[str]:
     *table, amount = entry.columns or [""]
     matching = (each for each in plan.marginals if {*each} == {*table} and len(each) == len(table))
     parts = next((parts for each in matching if (parts := plan.quantiles(each, amount))), ())
-    if not parts or plan.tallied or plan.resolution.levels:
+    if not parts or plan.has_distinct or plan.resolution.levels:
         return [": plan.yaml has no such quantiles to choose"]
     faults = _unprotected(entry, plan)
     if entry.mechanism != PERMUTE_AND_FLIP or entry.cells != plan.cells(tuple(table)) * len(parts):

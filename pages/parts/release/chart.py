@@ -208,7 +208,7 @@ def _ask_form(
 ) -> tuple[Form, dict[str, str | None]]:
     """Ask how to draw the table, and which value, or all, to show of each column for which the chart has no room."""
     plan = result.plan
-    result = result.of_tally(plan.tally_of(table))
+    result = result.of_tally(plan.tally_index(table))
     of_one_column = _forms_of_one_column(result, table, measure)
     ways = _ways(result, table, measure, of_one_column)
     if _is_large(table, measure):

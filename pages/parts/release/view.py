@@ -151,7 +151,7 @@ def _can_be_replicated(release: Release) -> bool:
         ),
         help=term("replicates"),
     )
-    if release.plan.tallied:
+    if release.plan.has_distinct:
         st.caption(_("This release counts distinct people: replicates are made of tables of rows only."))
         return False
     if not replicates.fits(release):

@@ -80,7 +80,7 @@ def show_contents(
 
 def _counted(plan: Plan, table: Columns) -> dict[str, str]:
     """Return what a table counts, if some of them count rows and others people; else nothing."""
-    return {"counted": counting_in_words(plan, table) or counted_noun(plan)} if plan.tallied else {}
+    return {"counted": counting_in_words(plan, table) or counted_noun(plan)} if plan.has_distinct else {}
 
 
 def _show_numbers_of_one(manifest: dict[str, Any], headings: Mapping[str, str], content: bytes) -> None:

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from dpengine.estimate.estimates import Estimates
     from dpengine.marginals.pairwise import Pairwise
 
-__all__ = ["TalliedEstimates"]
+__all__ = ["EstimatesByTally"]
 
 
 @dataclass(frozen=True)
-class TalliedEstimates:
+class EstimatesByTally:
     """Estimates of tables of rows and of persons, each from what was measured of its own tally (`spec.tallies`)."""
 
     plan: Plan
-    each: tuple[Estimates, ...]
+    by_tally: tuple[Estimates, ...]
 
     def _from_tally(self, table: Columns) -> Estimates:
-        return self.each[self.plan.tally_of(table)]
+        return self.by_tally[self.plan.tally_index(table)]
 
     def estimate(self, table: Columns) -> Floats:
         return self._from_tally(table).estimate(table)
@@ -42,8 +42,8 @@ class TalliedEstimates:
 
     @property
     def fitted(self) -> ConsistentTables | Pairwise | Following:
-        return self.each[0].fitted
+        return self.by_tally[0].fitted
 
     @property
     def soft(self) -> SoftEstimates:
-        return self.each[0].soft
+        return self.by_tally[0].soft
