@@ -100,7 +100,7 @@ def synthetic_entry(plan: Plan) -> Entry:
 
 def _levels(plan: Plan) -> list[Entry]:
     """Return what the names of levels mean, if a table has them."""
-    pairs = zip(plan.released, plan.resolution.declared(plan.released), strict=True)
+    pairs = zip(plan.released, plan.resolution.declared_columns(plan.released), strict=True)
     return [LEVELS.translated(coarse=name, column=column) for name, column in pairs if name != column][:1]
 
 

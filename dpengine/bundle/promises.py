@@ -195,7 +195,7 @@ def _not_protected(plan: Plan, wording: Wording) -> list[str]:
 def _cells(plan: Plan, name: str) -> dict[str, Any]:
     """Describe a column's cells in published order, and where that knowledge comes from."""
     column = plan.column(name)
-    (declared,) = plan.resolution.declared((name,))
+    declared = plan.resolution.column_of(name)
     coarse = {} if declared == name else {"level_of": declared}
     return coarse | {
         "kind": column.kind,

@@ -191,7 +191,7 @@ def _whole_boxes(
     by_columns = {table.columns: (table, order) for table, order in boxed}
     along_tree: list[Columns] = []
     for names in by_columns:
-        shared = resolution.shared(names, columns)
+        shared = resolution.shared_columns(names, columns)
         if shared and {*shared} <= {*columns}:
             longer = tree_order(resolution, [*along_tree, names])
             if longer is not None and _others_can_follow(resolution, [columns, *longer], after_rows):
@@ -201,14 +201,14 @@ def _whole_boxes(
     for names in along_tree:
         table, order = by_columns[names]
         total = round(float(table.values.sum()))
-        if any(resolution.shared(names, each.columns) for each in whole):
+        if any(resolution.shared_columns(names, each.columns) for each in whole):
             counts = follow(resolution, table, whole, total)
         else:
             values = np.empty(order.size, dtype=np.int64)
             values[order] = round_to_total(table.values.ravel()[order], total)
             counts = Marginal(names, values.reshape(table.values.shape))
         whole.append(counts)
-        shared = resolution.shared(names, columns)
+        shared = resolution.shared_columns(names, columns)
         sums = Marginal(shared, _over(resolution, counts, shared))
         found[names] = counts, Kept(sums, order if shared == names else np.arange(sums.values.size))
     return found
@@ -216,10 +216,10 @@ def _whole_boxes(
 
 def _others_can_follow(resolution: Resolution, first: Sequence[Columns], order: Sequence[Columns]) -> bool:
     """Return whether all other tables can follow `first` in `order`: each shares with earlier ones what one has."""
-    earlier = [{*resolution.known(table)} for table in first]
+    earlier = [{*resolution.determined_columns(table)} for table in first]
     for table in order:
         if table not in first:
-            own = {*resolution.known(table)}
+            own = {*resolution.determined_columns(table)}
             if not any(own & set().union(*earlier) <= known for known in earlier):
                 return False
             earlier.append(own)

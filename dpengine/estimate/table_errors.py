@@ -50,7 +50,7 @@ def _errors_of_sums(plan: Plan, allocations: tuple[Allocation, ...]) -> Callable
     """Return the errors of tables; tables at coarser levels are sums of the finest."""
     of_finest = table_errors(plan.finest, allocations)
     sums = SumErrors(plan, least_squares(plan.finest, allocations), allocations)
-    return lambda table: of_finest(table) if plan.resolution.finest(table) == table else sums.error(table)
+    return lambda table: of_finest(table) if plan.resolution.finest_columns(table) == table else sums.error(table)
 
 
 def _errors_of_parts(plan: Plan, allocations: tuple[Allocation, ...]) -> Callable[[Columns], ErrorDistribution]:

@@ -50,7 +50,7 @@ def is_better_summed(plan: Plan, as_sums: Plan) -> bool:
     if not noise_is_too_much(finest, maximal(finest.supports)):
         squares = _squares(finest, allocate_directly(finest))
         sums = {
-            table: squares.variance_of_sums(resolution.finest(table), group_sizes(plan, table))
+            table: squares.variance_of_sums(resolution.finest_columns(table), group_sizes(plan, table))
             for table in plan.marginals
         }
         return _total(plan, sums) < min(_total(plan, each) for each in (*whole, in_parts))

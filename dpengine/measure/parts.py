@@ -144,7 +144,7 @@ class InParts(Private):
         if joint is not None and not self._levels:
             return  # rows agree with all of them
         names = {name for table in (*earlier, *direct) for name in table}
-        if joint is None and (self.model is not None or {*resolution.finest(sorted(names))} != names):
+        if joint is None and (self.model is not None or {*resolution.finest_columns(sorted(names))} != names):
             raise PlanError(
                 _(
                     "these tables overlap in a ring through levels of {columns}, so they cannot be made to agree: put "

@@ -44,7 +44,7 @@ def mock_counts(plan: Plan, table: Columns) -> Ints:
 
 def mock_rows(plan: Plan, table: Columns) -> Floats:
     """Return the expected rows in each cell, which `mock_counts` rounds to whole units."""
-    stepped, declared = isinstance(table, Stepped), plan.resolution.declared(table)
+    stepped, declared = isinstance(table, Stepped), plan.resolution.declared_columns(table)
     if declared != table:
         fine = mock_rows(plan, Stepped(declared) if stepped else declared)
         return plan.resolution.coarsen(fine, declared, table)

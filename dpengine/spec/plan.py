@@ -184,7 +184,7 @@ class Plan(WithAmounts, WithTallies, WithParts, WithSummedLevels, Declared):
     @cached_property
     def used(self) -> tuple[str, ...]:
         """Names of the columns that a table uses, in declared order; no other column is read."""
-        read = {*self.resolution.declared(self._used)}
+        read = {*self.resolution.declared_columns(self._used)}
         return tuple(column.name for column in self.columns if column.name in read)
 
     @property

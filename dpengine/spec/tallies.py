@@ -163,7 +163,7 @@ def _check_table(plan: Plan, table: PublishedTable) -> None:
                 name=name,
             )
         )
-    if table.cells_per_person > 1 and plan.resolution.declared(table.columns) != table.columns:
+    if table.cells_per_person > 1 and plan.resolution.declared_columns(table.columns) != table.columns:
         raise ValueError(
             _(
                 "table {name}: at a coarser level of a column, a person is counted in one cell only; set "

@@ -29,7 +29,7 @@ def truth(plan: Plan, table: Columns) -> Ints:
     """Return the counts of a table that all tables are sums of."""
     joint = ("place", "sex")
     counts = Marginal(joint, mock_counts(plan, joint))
-    declared = plan.resolution.declared(table)
+    declared = plan.resolution.declared_columns(table)
     return plan.resolution.coarsen(counts.project(declared).values, declared, table)
 
 

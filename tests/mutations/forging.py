@@ -56,7 +56,7 @@ FAULTS = [
     Fault(
         "verify takes any interval of a level that is a sum",
         "dpengine/bundle/checks/expected_widths.py",
-        "half_widths |= {t: sums.half_widths(t) for t in plan.marginals if plan.resolution.finest(t) != t}",
+        "half_widths |= {t: sums.half_widths(t) for t in plan.marginals if plan.resolution.finest_columns(t) != t}",
         "half_widths |= {t: 1e9 + sums.half_widths(t) for t in plan.marginals if len(t) > 9}",
         "tests/bundle/test_summed_levels.py::test_a_narrower_interval_of_a_sum_is_found",
     ),

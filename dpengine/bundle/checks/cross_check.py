@@ -138,7 +138,7 @@ class CrossCheck:
             stated = None if self._exact else stated
         if table in self._of_boxes:
             yield from wrong_estimates(numbers.estimate, numbers.low, numbers.high)
-        of_model = self._estimator is Estimator.MODEL and self._plan.resolution.finest(table) == table
+        of_model = self._estimator is Estimator.MODEL and self._plan.resolution.finest_columns(table) == table
         if stated is not None and not _is_as_wide(numbers, stated, alike=not table or of_model):
             yield _("intervals are not as wide as half_width_95 says")
 

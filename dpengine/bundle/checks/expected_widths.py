@@ -80,7 +80,7 @@ def level_half_widths(checked: Manifest, plan: Plan) -> dict[Columns, Floats]:
             half_widths |= {table: errors.half_widths(table) for table, kind in kinds.items() if kind == ("levels", k)}
     if plan.finest is not plan and estimator(plan) is Estimator.LEAST_SQUARES and allocations:
         sums = SumErrors(plan, least_squares(plan.finest, allocations), allocations)
-        half_widths |= {t: sums.half_widths(t) for t in plan.marginals if plan.resolution.finest(t) != t}
+        half_widths |= {t: sums.half_widths(t) for t in plan.marginals if plan.resolution.finest_columns(t) != t}
     return half_widths
 
 

@@ -92,7 +92,7 @@ class ModelBounds:
 
     def _of_noise(self, table: Columns) -> tuple[list[float | Floats], float | Floats | None]:
         """Return the scales of the noise of each column of a table, and of the table if it was measured itself."""
-        finest = self._plan.resolution.finest(table)
+        finest = self._plan.resolution.finest_columns(table)
         own = self._own.get(frozenset(finest))
         if finest == table:
             return [self._scales[name] for name in table], own
@@ -171,7 +171,7 @@ def half_width(plan: Plan, table: Columns, measured: Sequence[tuple[Allocation, 
     `measured` are the marginals that the model was fitted to, each with its shape. As in
     `estimate.estimates.ModelledEstimates`, their noise is combined, and nothing depends on the noisy counts.
     """
-    marginals, finest = [_of_zeros(*each) for each in measured], plan.resolution.finest(table)
+    marginals, finest = [_of_zeros(*each) for each in measured], plan.resolution.finest_columns(table)
     others = [one for one in marginals if not {*finest} & {*one.allocation.columns}]
     try:
         combined = [column_as_measured(name, plan.column(name).size, marginals) for name in finest]

@@ -78,7 +78,7 @@ def _wrong_coverage(checked: Manifest, plan: Plan, marginals: list[Allocation], 
     for k, tally in enumerate(plan.finest.tallies):
         measured = [frozenset(marginal.columns) for marginal in marginals if marginal.tally == k]
         # Amounts, and tables that are measured apart, are measured at their own levels.
-        tables = [table if at_own_levels or plan.has_amount(table) else plan.resolution.finest(table)
+        tables = [table if at_own_levels or plan.has_amount(table) else plan.resolution.finest_columns(table)
                   for table in tally.plan.supports]  # fmt: skip
         faults = [*_uncovered(tables, measured)]
         sound = sound and not faults
