@@ -336,7 +336,7 @@ class HierarchicalEstimates:
 
 def derive_estimates(plan: Plan, measured: Measurements) -> Estimates:
     """Return the estimates that follow from the measurements of `plan`."""
-    plan = measured.settled(plan)
+    plan = measured.as_measured(plan)
     if plan.has_distinct:
         by_tally = (
             derive_estimates(

@@ -301,13 +301,13 @@ class Measurements:
     fit: tuple[tuple[Measurement, ...], Pairwise] | None = field(default=None, compare=False, repr=False)
 
     @property
-    def by_tables(self) -> bool:
+    def chose_tables(self) -> bool:
         """Whether a private answer chose measured tables rather than a model, whose error would have been measured."""
         return self.audit is None and any(each.what == TABLES_OR_MODEL for each in self.choices)
 
-    def settled(self, plan: Plan) -> Plan:
+    def as_measured(self, plan: Plan) -> Plan:
         """Return `plan` with the strategy by which these were measured, which may have been chosen privately."""
-        return plan.model_copy(update={"strategy": "direct"}) if self.by_tables else plan
+        return plan.model_copy(update={"strategy": "direct"}) if self.chose_tables else plan
 
     @property
     def trees(self) -> tuple[Boxes, ...]:

@@ -120,4 +120,4 @@ def resolved(plan: Plan, measured: Measurements | None = None) -> Strategy:
         return Adaptive(plan)
     if plan.strategy == "optimised":
         return Optimised(plan)
-    return Direct(plan, answered=measured is not None and measured.by_tables)
+    return Direct(plan, answered=measured is not None and measured.chose_tables)

@@ -55,7 +55,7 @@ def preview_table(plan: Plan, table: Columns) -> Result:
         estimates = UnbiasedEstimates(plan, measured.marginals, strategy.allocations)
     else:
         measured = _measured(strategy)
-        plan = measured.settled(plan)
+        plan = measured.as_measured(plan)
         estimates = derive_estimates(plan, measured)
     fitted = estimates.fitted
     assert not isinstance(fitted, Following), "a plan in parts was previewed as a whole"

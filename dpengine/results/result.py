@@ -43,7 +43,7 @@ MAX_RECENT = 8  # tables whose numbers are kept once made
 
 def conclude(plan: Plan, measured: Measurements) -> Result:
     """Return the result of the measurements of `plan`, whose strategy is resolved, with a fresh id and the time."""
-    plan = measured.settled(plan)
+    plan = measured.as_measured(plan)
     return Result._made(plan, measured, _provenance(plan))
 
 
@@ -53,7 +53,7 @@ def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
     Measurements are stored even if tables cannot be made from them, for lack of memory or by a bug: noise was drawn, so
     the charge stands. `Result.from_bytes` then makes the tables.
     """
-    plan = measured.settled(plan)
+    plan = measured.as_measured(plan)
     provenance = _provenance(plan)
     try:
         made = Result._made(plan, measured, provenance)

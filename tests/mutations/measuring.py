@@ -241,8 +241,8 @@ FAULTS = [
     Fault(
         "tables that were measured count as a model",
         "dpengine/marginals/measurement.py",
-        'update={"strategy": "direct"}) if self.by_tables else plan',
-        "update={}) if self.by_tables else plan",
+        'update={"strategy": "direct"}) if self.chose_tables else plan',
+        "update={}) if self.chose_tables else plan",
         OF_QUESTION + "::test_such_a_release_is_drawn_once_and_verified",
     ),
     Fault(
