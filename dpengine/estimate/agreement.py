@@ -36,11 +36,11 @@ from dpengine.marginals.noisy_pair import EMPTY
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.spec.categories.resolution import Resolution
 
-__all__ = ["Following", "Kept", "agree"]
+__all__ = ["FixedCounts", "ModelAndTables", "agree"]
 
 
 @dataclass(frozen=True)
-class Kept:
+class FixedCounts:
     """Whole counts over some columns that the rows of a model must have.
 
     `order` lists their flat cells so that those of a box stand together.
@@ -51,16 +51,17 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Following:
+class ModelAndTables:
     """A model of some columns, and tables of expected counts, in order, that must agree with it and each other.
 
-    Its rows have to keep some counts; tables of boxes with other columns, too, are already `whole`.
+    Rows drawn from the model must have the `fixed` counts. Tables of boxes that have other columns, too, are already
+    in `whole` numbers.
     """
 
     model: Pairwise
     tables: tuple[Marginal[np.float64], ...]
     resolution: Resolution
-    kept: tuple[Kept, ...] = ()
+    fixed: tuple[FixedCounts, ...] = ()
     whole: tuple[Marginal[np.int64], ...] = ()
 
     def after(self, rows: Counted, total: int) -> tuple[Marginal[np.int64], ...]:
@@ -78,7 +79,7 @@ def agree(
     measured_trees: Sequence[BoxTree] = (),
     levels: Sequence[Marginal[np.float64]] = (),
     model: Pairwise | None = None,
-) -> ConsistentTables | Following:
+) -> ConsistentTables | ModelAndTables:
     """Make tables agree: a fixed function of its arguments.
 
     `values` are those measured for the marginals of `squares`; counts are their sums over `amounts`. `trees` are boxes
@@ -136,7 +137,7 @@ def _following(
     boxed: Sequence[tuple[Marginal[np.float64], Ints]],
     resolution: Resolution,
     total: int,
-) -> Following:
+) -> ModelAndTables:
     """Return a model and the `expected` tables in an order in which these follow it.
 
     `boxed` are expected counts of the tables of boxes, and their cells in order.
@@ -150,12 +151,12 @@ def _following(
         if of_boxes.columns in boxes:
             shared = boxes[of_boxes.columns][1].counts.columns
             model = _with_sums(model, Marginal(shared, _over(resolution, of_boxes, shared)), total)
-    return Following(
+    return ModelAndTables(
         model,
         tuple(by_columns[names] for names in order[1:] if names not in boxes),
         resolution,
-        tuple(kept for _counts, kept in boxes.values()),
-        tuple(counts for names, (counts, kept) in boxes.items() if kept.counts.columns != names),
+        tuple(fixed for _counts, fixed in boxes.values()),
+        tuple(counts for names, (counts, fixed) in boxes.items() if fixed.counts.columns != names),
     )
 
 
@@ -180,7 +181,7 @@ def _whole_boxes(
     columns: Columns,
     after_rows: Sequence[Columns],
     resolution: Resolution,
-) -> dict[Columns, tuple[Marginal[np.int64], Kept]]:
+) -> dict[Columns, tuple[Marginal[np.int64], FixedCounts]]:
     """Return tables of boxes in whole numbers, and what rows with `columns` are to keep of them.
 
     `boxed` are expected counts, and their cells in order; `after_rows` are the columns of all tables, in order. Tables
@@ -210,7 +211,7 @@ def _whole_boxes(
         whole.append(counts)
         shared = resolution.shared_columns(names, columns)
         sums = Marginal(shared, _over(resolution, counts, shared))
-        found[names] = counts, Kept(sums, order if shared == names else np.arange(sums.values.size))
+        found[names] = counts, FixedCounts(sums, order if shared == names else np.arange(sums.values.size))
     return found
 
 

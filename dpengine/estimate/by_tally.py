@@ -10,7 +10,7 @@ from dpengine.estimate.amounts import SoftEstimates
 from dpengine.spec.plan import Plan
 
 if TYPE_CHECKING:
-    from dpengine.estimate.agreement import Following
+    from dpengine.estimate.agreement import ModelAndTables
     from dpengine.estimate.consistency import ConsistentTables
     from dpengine.estimate.estimates import Estimates
     from dpengine.marginals.pairwise import Pairwise
@@ -41,7 +41,7 @@ class EstimatesByTally:
         return self._from_tally(table).mean_abs_error(table)
 
     @property
-    def fitted(self) -> ConsistentTables | Pairwise | Following:
+    def fitted(self) -> ConsistentTables | Pairwise | ModelAndTables:
         return self.by_tally[0].fitted
 
     @property

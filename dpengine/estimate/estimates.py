@@ -19,7 +19,7 @@ import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.estimate import model_intervals
-from dpengine.estimate.agreement import Following, agree
+from dpengine.estimate.agreement import ModelAndTables, agree
 from dpengine.estimate.amounts import SoftEstimates
 from dpengine.estimate.by_tally import EstimatesByTally
 from dpengine.estimate.consistency import ConsistentTables, make_consistent, round_boxes
@@ -65,7 +65,7 @@ class Estimates(Protocol):
         """Return the mean absolute error of a cell's estimate, averaged over the cells."""
 
     @property
-    def fitted(self) -> ConsistentTables | Pairwise | Following:
+    def fitted(self) -> ConsistentTables | Pairwise | ModelAndTables:
         """Non-negative counts that agree with each other: whole tables, or a model of pairs of columns."""
 
     @property
@@ -140,7 +140,7 @@ class UnbiasedEstimates:
         return self._error(table).mean_abs
 
     @property
-    def fitted(self) -> ConsistentTables | Pairwise | Following:
+    def fitted(self) -> ConsistentTables | Pairwise | ModelAndTables:
         amounts = frozenset(name for name in self.plan.used if isinstance(self.plan.column(name), Amount))
         values = [one.rows for one in self.marginals]
         if self.plan.resolution.chains:

@@ -16,7 +16,7 @@ from dpengine.marginals.plan_levels import group_sizes
 from dpengine.spec.plan import Plan
 
 if TYPE_CHECKING:
-    from dpengine.estimate.agreement import Following
+    from dpengine.estimate.agreement import ModelAndTables
     from dpengine.estimate.consistency import ConsistentTables
     from dpengine.estimate.estimates import ModelledEstimates, UnbiasedEstimates
     from dpengine.marginals.pairwise import Pairwise
@@ -87,7 +87,7 @@ class SummedEstimates:
         return self._errors(finest).error(table).mean_abs
 
     @property
-    def fitted(self) -> ConsistentTables | Pairwise | Following:
+    def fitted(self) -> ConsistentTables | Pairwise | ModelAndTables:
         return self.finest.fitted
 
     @property

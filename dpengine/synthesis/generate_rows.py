@@ -24,7 +24,7 @@ from itertools import combinations
 import numpy as np
 
 from dpengine.array_types import Columns, Ints, Reals
-from dpengine.estimate.agreement import Following
+from dpengine.estimate.agreement import ModelAndTables
 from dpengine.estimate.consistency import ConsistentTables
 from dpengine.marginals.fitting import largest_remainders, round_to_total
 from dpengine.marginals.graphs import spanning_tree
@@ -132,7 +132,7 @@ class SyntheticRows:
 WholeCounts = ConsistentTables | SyntheticRows
 
 
-def realise(fitted: ConsistentTables | Pairwise | Following, tables: Sequence[Columns]) -> WholeCounts:
+def realise(fitted: ConsistentTables | Pairwise | ModelAndTables, tables: Sequence[Columns]) -> WholeCounts:
     """Return whole counts that agree everywhere for a fitted model; tables that are already whole do not change.
 
     Pairs become synthetic rows that are close to them and have their total. If the pairs come with a table of all
@@ -140,11 +140,11 @@ def realise(fitted: ConsistentTables | Pairwise | Following, tables: Sequence[Co
     """
     if isinstance(fitted, ConsistentTables):
         return fitted
-    if isinstance(fitted, Following):
+    if isinstance(fitted, ModelAndTables):
         rows = realise(fitted.model, tables)
         if isinstance(rows, SyntheticRows):
-            if fitted.kept and rows.weights.size:
-                kept = keep_counts(rows.domain, rows.codes, rows.weights, fitted.kept, fitted.model)
+            if fitted.fixed and rows.weights.size:
+                kept = keep_counts(rows.domain, rows.codes, rows.weights, fitted.fixed, fitted.model)
                 rows = SyntheticRows(rows.domain, *kept)
             return ConsistentTables(fitted.after(rows, int(rows.table(()))), rows)
         (first,) = rows.tables

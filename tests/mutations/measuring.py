@@ -1225,7 +1225,7 @@ FAULTS = [
     Fault(
         "rows do not keep what boxes say",
         "dpengine/synthesis/generate_rows.py",
-        "if fitted.kept and rows.weights.size:",
+        "if fitted.fixed and rows.weights.size:",
         "if False and rows.weights.size:",
         "tests/measure/test_parts.py::test_ranges_beside_a_model_keep_their_boxes",
     ),
