@@ -96,7 +96,7 @@ def errors(people: np.ndarray, sums: np.ndarray, epsilon: float) -> list[float]:
     from dpengine.estimate.amounts import means_of
     from dpengine.estimate.deviations import fit_deviations
     from dpengine.estimate.estimates import derive_estimates
-    from dpengine.estimate.quantiles import former_fit
+    from dpengine.estimate.quantiles import legacy_fit
     from dpengine.measure.strategy import decide
     from dpengine.results.result import conclude
 
@@ -112,12 +112,12 @@ def errors(people: np.ndarray, sums: np.ndarray, epsilon: float) -> list[float]:
     measured = strategy.measure(lambda marginals: [exact for _ in marginals])
     counts, soft = conclude(strategy.plan, measured).counts(names), derive_estimates(strategy.plan, measured).soft
     total = soft.estimate(("pay",))
-    fits = (partial(fit_deviations, ordered=people.shape), former_fit, lambda sums, size, _: sums / np.maximum(size, 1))
+    fits = (partial(fit_deviations, ordered=people.shape), legacy_fit, lambda sums, size, _: sums / np.maximum(size, 1))
     stages = [(name,) for name in names] + [names] * (len(names) > 1)
     true, off = sums / np.maximum(people, 1), []
     for fit in fits:
         means = means_of(plan.amount("pay"), names, counts, [0.0, 1.0], stages, soft, fit, [1.0, 1.0])
-        if fit is former_fit:  # groups of whom nobody was counted had the mean of all people
+        if fit is legacy_fit:  # groups of whom nobody was counted had the mean of all people
             means = np.where(counts == 0, np.clip(total[1] / max(total.sum(), 1.0), 0, 1), means)
         off.append(float(np.sqrt(np.square(means - true)[people > 0].mean())))
     return off

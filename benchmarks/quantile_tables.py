@@ -93,7 +93,7 @@ def errors(table: Any, epsilon: str, runs: int) -> np.ndarray:
     from dpengine import open_table
     from dpengine.counting.count import count
     from dpengine.estimate.estimates import derive_estimates
-    from dpengine.estimate.quantiles import fit_quantiles, former_quantiles
+    from dpengine.estimate.quantiles import fit_quantiles, legacy_quantiles
     from dpengine.measure.strategy import decide
 
     plan = table.plan(epsilon, list(PARTS))
@@ -106,7 +106,7 @@ def errors(table: Any, epsilon: str, runs: int) -> np.ndarray:
         soft = derive_estimates(plan, strategy.measure(lambda tables: counts)).soft
         off.append([
             float(amount.low) + float(amount.step) * np.stack(fit(amount, ("grp",), known, _parts(), soft)) - true
-            for fit in (fit_quantiles, former_quantiles)
+            for fit in (fit_quantiles, legacy_quantiles)
         ])  # fmt: skip
     wide = table.knots[-1] - table.knots[0]
     return np.sqrt(np.square(off).mean(axis=(0, 3))) / wide

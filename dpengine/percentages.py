@@ -24,8 +24,8 @@ from dpengine.array_types import Bools, Columns, Floats
 from dpengine.compare import Readable, read
 from dpengine.errors import ReleaseError
 from dpengine.measure.strategy import resolved
+from dpengine.results.interval_estimates import decimals_of
 from dpengine.results.published_columns import NUMBERS, published_name
-from dpengine.results.spans import decimals_of
 from dpengine.results.views.published import PublishedTables
 from dpengine.spec.column import MISSING
 from dpengine.spec.typed_names import columns_typed, table_typed

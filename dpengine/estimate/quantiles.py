@@ -30,9 +30,9 @@ from dpengine.estimate.amounts import SoftEstimates, means_of
 from dpengine.estimate.distributions import fit_distributions, reach, rising
 from dpengine.spec.domain import Amount
 
-__all__ = ["fit_quantiles", "former_fit", "former_quantiles", "quantile_half_widths", "quantile_intervals"]
+__all__ = ["fit_quantiles", "legacy_fit", "legacy_quantiles", "quantile_half_widths", "quantile_intervals"]
 
-FORMER_KURTOSIS = 5.0  # less 1, of Laplace noise: it bounds how far its squares vary
+LEGACY_KURTOSIS = 5.0  # less 1, of Laplace noise: it bounds how far its squares vary
 
 
 def fit_quantiles(
@@ -47,7 +47,7 @@ def fit_quantiles(
     return [np.rint(places).astype(np.int64) for places in reached]
 
 
-def former_quantiles(
+def legacy_quantiles(
     amount: Amount, table: Columns, known: Ints, parts: Sequence[Decimal], soft: SoftEstimates
 ) -> list[Ints]:
     """Return quantiles by the rule of earlier releases, from before distributions were estimated as a whole.
@@ -60,7 +60,7 @@ def former_quantiles(
     among = [1.0] * knots + missing
     sums = np.stack([
         means_of(
-            amount, table, known, [1.0] * (k + 1) + [0.0] * (knots - k - 1) + missing, stages, soft, former_fit, among
+            amount, table, known, [1.0] * (k + 1) + [0.0] * (knots - k - 1) + missing, stages, soft, legacy_fit, among
         )
         for k in range(knots - 1)
     ])  # fmt: skip
@@ -69,13 +69,13 @@ def former_quantiles(
     return [np.rint(_reaching(float(part), places, heights)).astype(np.int64) for part in parts]
 
 
-def former_fit(sums: Floats, people: Floats, variance: float) -> Floats:
-    """Return means as they were fitted then: the part of each noisy sum that is expected not to be noise, ÷ people.
+def legacy_fit(sums: Floats, people: Floats, variance: float) -> Floats:
+    """Return means as in earlier releases: the part of each noisy sum that is expected not to be noise, ÷ people.
 
     The expected square of a cell's sum is a·people² + b·people, a and b ≥ 0 fitted to the noisy squares. Source: the
     estimator of James & Stein 1961, as Efron & Morris 1975 state it.
     """
-    squares = (sums**2 - variance * max(0.0, 1 - math.sqrt(FORMER_KURTOSIS / people.size))).ravel()
+    squares = (sums**2 - variance * max(0.0, 1 - math.sqrt(LEGACY_KURTOSIS / people.size))).ravel()
     scale = max(float(people.max(initial=0)), 1.0)
     x = np.stack([(people.ravel() / scale) ** 2, people.ravel() / scale])
     both = np.linalg.lstsq(x.T, squares, rcond=None)[0]

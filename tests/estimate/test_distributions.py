@@ -12,7 +12,7 @@ from dpengine import Plan
 from dpengine.array_types import Floats, Ints
 from dpengine.estimate.distributions import fit_distributions, reach
 from dpengine.estimate.estimates import derive_estimates
-from dpengine.estimate.quantiles import fit_quantiles, former_quantiles
+from dpengine.estimate.quantiles import fit_quantiles, legacy_quantiles
 from dpengine.marginals.measurement import Measurements
 from dpengine.measure.strategy import decide
 from tests.estimate.test_levels import given_noise
@@ -52,7 +52,7 @@ def errors(plan: Plan, groups: Ints, pay: Ints, runs: int) -> tuple[Floats, Floa
         noisy = given_noise(strategy.allocations[0], exact, random)
         soft = derive_estimates(plan, Measurements((noisy,))).soft
         off.append([np.stack(fit(plan.amount("pay"), ("g",), known, parts, soft)) - true
-                    for fit in (fit_quantiles, former_quantiles)])  # fmt: skip
+                    for fit in (fit_quantiles, legacy_quantiles)])  # fmt: skip
     return np.array(off)[:, 0], np.array(off)[:, 1]
 
 

@@ -934,8 +934,8 @@ FAULTS = [
     Fault(
         "a standard deviation is published as its square",
         "dpengine/estimate/associations.py",
-        'scaled: Floats = unit_of(each, of, on) * (np.sqrt(values) if each.kind == "standard_deviation" else values)',
-        "scaled: Floats = unit_of(each, of, on) * values",
+        'np.sqrt(values) if association.kind == "standard_deviation" else values',
+        "values",
         "tests/estimate/test_associations.py::test_without_noise_they_are_those_of_the_rows",
     ),
     Fault(

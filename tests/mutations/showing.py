@@ -91,10 +91,10 @@ FAULTS = [
     ),
     Fault(
         "the interval of a sum is half as wide above",
-        "dpengine/results/spans.py",
+        "dpengine/results/interval_estimates.py",
         "high = np.maximum(np.round(middle + half_width, decimals), sums)",
         "high = np.maximum(np.round(middle + half_width / 2, decimals), sums)",
-        "tests/results/test_spans.py",
+        "tests/results/test_interval_estimates.py",
     ),
     Fault(
         "noise alone makes a column mostly other",

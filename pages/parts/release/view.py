@@ -227,8 +227,10 @@ def _of_everybody(release: Release) -> list[str]:
     """Return the means, sums and quantiles of all people together, with their intervals."""
     lines = []
     for measure in measures(release.plan, ()):
-        for heading, span in zip(measure.headings(release.plan), release.spans((), measure), strict=True):
-            value, low, high = (number(float(each), f",.{span.digits}f") for each in span.numbers)
+        for heading, interval in zip(
+            measure.headings(release.plan), release.interval_estimates((), measure), strict=True
+        ):
+            value, low, high = (number(float(each), f",.{interval.digits}f") for each in interval.numbers)
             what = plain(capitalised(heading))
             lines.append(_("{what}: **{value}** (95 %: {low} to {high})", what=what, value=value, low=low, high=high))
     return lines

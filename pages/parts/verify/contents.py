@@ -14,9 +14,9 @@ from dpengine.bundle.promises import purpose_in_words
 from dpengine.bundle.workbook import number_headings, tables_that_fit, workbook
 from dpengine.charts.drawable import TablesOfFile
 from dpengine.export import Published, of_verified
+from dpengine.results.interval_estimates import decimals_of
 from dpengine.results.published_columns import NUMBERS, measures, published_name
 from dpengine.results.result import EXACT
-from dpengine.results.spans import decimals_of
 from dpengine.spec.counted_wording import counted_noun, counting_in_words
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import capitalised, name_of, people
