@@ -22,7 +22,7 @@ import numpy as np
 
 from dpengine.array_types import Columns, Floats
 from dpengine.comparable import labels_left_out, shared_names
-from dpengine.compare import Readable, check_different, least_change, read, shared_tables
+from dpengine.compare import Readable, check_different, min_change, read, shared_tables
 from dpengine.errors import ReleaseError
 from dpengine.export import Published
 from dpengine.noisy_number import NoisyNumber, correlation, from_replicates, part_of_group
@@ -151,7 +151,7 @@ def _since(
     single = [each.published(kind, selections[0]) for each in (earlier_cells, later_cells)]
     if (old := single[0]) is not None and (new := single[1]) is not None:
         numbers = [NoisyNumber(each.value, each.value, each.low, each.high) for each in (old, new)]
-        min_distance = least_change(earlier, later, table) if kind == "count" and not relative else 0.0
+        min_distance = min_change(earlier, later, table) if kind == "count" and not relative else 0.0
     else:
         numbers, min_distance = [each.number(kind, *selections) for each in (earlier_cells, later_cells)], 0.0
     return later_cells.compared(kind, numbers[1], numbers[0], 0.0, relative=relative, min_distance=min_distance)

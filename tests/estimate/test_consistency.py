@@ -29,7 +29,7 @@ from dpengine.noise.moments import variance
 from dpengine.synthesis.generate_rows import realise
 from tests.estimate.test_levels import given_noise
 from tests.plans import letters_plan, noisy_values, plans
-from tests.synthesis.dealt import dealt
+from tests.synthesis.whole_counts import whole_counts
 
 
 def noisy(counts: np.ndarray, epsilon: str, random: np.random.Generator | None = None) -> Measurement:
@@ -167,7 +167,7 @@ def test_rows_of_a_ring_of_pairs_are_as_near_as_its_noise() -> None:
     allocations = allocate_by_cells(plan, pairs)
     squares = least_squares(plan, allocations)
     values = [given_noise(s, Marginal(names, truth).project(s.columns).values, rng).values for s in allocations]
-    rows = dealt(make_consistent(squares, values), 2)
+    rows = whole_counts(make_consistent(squares, values), 2)
     for table in pairs:
         exact = Marginal(names, truth).project(table).values
         unbiased = np.abs(squares.estimate(table, values) - exact).mean()
@@ -231,7 +231,7 @@ def test_larger_tables_in_a_ring_follow_their_pairs_and_agree(wide: int) -> None
     assert apart < 0.05 * model.total
     assert ours < 0.4 * estimated
     assert ours < 0.5 * modelled
-    rows = dealt(model, wide)
+    rows = whole_counts(model, wide)
     assert sum(np.abs(rows.table(columns) - counts).sum() for columns, counts in exact.items()) < ours
 
 

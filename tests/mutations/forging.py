@@ -162,8 +162,8 @@ FAULTS = [
     Fault(
         "verify takes an error of a model below the noise of its audit",
         MODELS,
-        "if factor < NEARLY * least_factor(",
-        "if factor < 0 * least_factor(",
+        "if factor < NEARLY * min_factor(",
+        "if factor < 0 * min_factor(",
         "tests/bundle/test_verify_models.py::"
         "test_an_error_below_the_noise_of_its_audit_is_refused_with_all_that_follows_from_it",
     ),

@@ -17,9 +17,9 @@ import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.estimate.model_intervals import (
-    least_believed_error,
-    least_factor,
-    least_half_widths,
+    min_believed_error,
+    min_factor,
+    min_half_widths,
     model_half_widths,
     shape_of,
 )
@@ -83,10 +83,10 @@ class ModelBounds:
         rounded, wide = ROUNDING * estimate.size, float(estimate.sum()) + 3 * self._deviation
         scales, own = self._of_noise(table)
         if self._stated is None:
-            return least_half_widths(estimate, scales, own, wide - rounded), None
+            return min_half_widths(estimate, scales, own, wide - rounded), None
         error = self._stated.error
-        believed = least_believed_error(error, wide, self._epsilon_of_row)
-        least = least_half_widths(estimate, scales, own, wide - rounded, (NEARLY * believed[0], believed[1]))
+        believed = min_believed_error(error, wide, self._epsilon_of_row)
+        least = min_half_widths(estimate, scales, own, wide - rounded, (NEARLY * believed[0], believed[1]))
         most = model_half_widths(estimate, scales, error, own, wide + rounded)
         return least, most / NEARLY
 
@@ -115,7 +115,7 @@ class ModelBounds:
         if self._stated is None:
             return
         factor, power = self._stated.error
-        if factor < NEARLY * least_factor(self._shape, power, self._stated.noise):
+        if factor < NEARLY * min_factor(self._shape, power, self._stated.noise):
             yield "manifest.json: the factor of model_error is smaller than the noise of the audit allows"
 
 
