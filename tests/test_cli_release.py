@@ -353,7 +353,7 @@ def test_a_changed_mean_is_found(tmp_path: Path) -> None:
     release(pd.DataFrame({"sex": ["f", "m"] * 50, "pay": range(100)}), plan).save(path)
     with zipfile.ZipFile(path) as bundle:
         table = pd.read_csv(bundle.open("tables/01-sex.csv"))
-    check = CrossCheck(plan, plan.supports)
+    check = CrossCheck(plan, plan.estimated_tables)
 
     def as_written(number: float) -> str:
         return f"{number:.6f}".rstrip("0").rstrip(".")

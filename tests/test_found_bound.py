@@ -187,7 +187,7 @@ def test_predictions_are_those_of_the_stated_end_and_of_the_tables_share() -> No
 def test_what_follows_is_a_function_of_the_noisy_counts() -> None:
     finished = dpe.release(people(), plan())
     assert resolve(plan(), finished.measured.searches) == finished.plan
-    assert resolved(finished.plan).plan.for_tables == Fraction(9, 10)
+    assert resolved(finished.plan).plan.epsilon_for_tables == Fraction(9, 10)
 
 
 @cache

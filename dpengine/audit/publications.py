@@ -168,7 +168,7 @@ class _Setting:
     def in_found_cells(self, measured: Measurements) -> _Setting:
         """Return the setting with privately found bins instead of steps, whose places are the values."""
         plan = resolve(self.plan, measured.searches)
-        edges = {name: [float(edge) for edge in column.edges] for name in plan.finds
+        edges = {name: [float(edge) for edge in column.edges] for name in plan.found_columns
                  if isinstance(column := plan.column(name), Number)}  # fmt: skip
         places = {name: np.searchsorted(each[1:-1], self.rows[name], side="right") for name, each in edges.items()}
         person = {name: int(np.searchsorted(each[1:-1], self.person[name], side="right"))

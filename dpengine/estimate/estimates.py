@@ -245,7 +245,7 @@ class ModelledEstimates:
 
     @property
     def _epsilon_of_row(self) -> float:
-        return float(self.plan.for_tables) / self.plan.unit.rows
+        return float(self.plan.epsilon_for_tables) / self.plan.unit.rows
 
     @cached_property
     def _max_people(self) -> float:

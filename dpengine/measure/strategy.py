@@ -54,18 +54,18 @@ def decide(plan: Plan) -> Strategy:
         return summed(plan, decide(plan.finest))
     if plan.strategy != "auto" or plan.has_distinct:
         return resolved(plan)
-    private = plan.model_copy(update={"strategy": "adaptive"})
+    adaptive = plan.model_copy(update={"strategy": "adaptive"})
     if plan.resolution.levels:
         if has_large_ranges(plan):
-            return resolved(private)
+            return resolved(adaptive)
         as_sums = changed(plan, coarser_levels="summed")
-        if is_better_summed(private, as_sums):
+        if is_better_summed(adaptive, as_sums):
             return decide(as_sums)
-        return resolved(private if is_better_in_parts(private) else plan)
-    tables = maximal(plan.supports)
+        return resolved(adaptive if is_better_in_parts(adaptive) else plan)
+    tables = maximal(plan.estimated_tables)
     if not (has_large_ranges(plan) or is_sparse(plan, tables) or noise_is_too_much(plan, tables)):
         return Direct(plan)
-    return resolved(private) if plan.ranged else Adaptive(private, decided=True)
+    return resolved(adaptive) if plan.ranged else Adaptive(adaptive, decided=True)
 
 
 def identities(published: Plan) -> tuple[str, ...]:

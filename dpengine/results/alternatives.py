@@ -162,9 +162,9 @@ def compare_allocations(plan: Plan) -> pd.DataFrame:
     import pandas as pd
 
     columns = tuple(sorted({*plan.resolution.finest_columns(plan.released)}))
-    even = plan.for_tables / len(plan.marginals)
+    even = plan.epsilon_for_tables / len(plan.marginals)
     own_levels = changed(plan, coarser_levels=None)
-    planned, joint = allocations_of(plan), (allocate(plan, columns, plan.for_tables),)
+    planned, joint = allocations_of(plan), (allocate(plan, columns, plan.epsilon_for_tables),)
     widths = []
     for table in plan.marginals:
         alone = (allocate(plan, tuple(sorted(table)), even),)

@@ -136,11 +136,11 @@ kept rows: the table may hold more.
 
 def found_in_words(plan: Plan) -> str:
     """Say which shares of ε find cells, and what predictions assume until then; nothing if all cells are declared."""
-    if not plan.finds:
+    if not plan.found_columns:
         return ""
-    columns = [plan.column(name) for name in plan.finds]
+    columns = [plan.column(name) for name in plan.found_columns]
     shares = " + ".join(f"{exactly(plan.epsilon * each.share)} ({each.name})" for each in columns)
-    rest = exactly(plan.for_tables)
+    rest = exactly(plan.epsilon_for_tables)
     amounts = [column.name for column in columns if isinstance(column, Amount)]
     assumed = [
         _("{n} bins of one width ({name})", n=number(column.declared_size), name=column.name)

@@ -67,7 +67,7 @@ def may_be_summed(plan: Plan) -> bool:
 
     At the finest levels, none of these may be too large.
     """
-    if not plan.resolution.chains or plan.ranged or plan.amounts(()) or plan.has_distinct or plan.finds:
+    if not plan.resolution.chains or plan.ranged or plan.amounts(()) or plan.has_distinct or plan.found_columns:
         return False
     return all(plan.cells(plan.resolution.finest_columns(table)) <= MAX_TABLE_CELLS for table in plan.marginals)
 

@@ -205,7 +205,7 @@ def test_larger_tables_in_a_ring_follow_their_pairs_and_agree(wide: int) -> None
     codes = rng.binomial(19, 0.3, size=(5, 30_000))
     codes[4] = (codes[0] + codes[1] + codes[2] + codes[3]) % 20
     codes[3] = (codes[0] + codes[1]) % 20
-    allocations = allocate_by_cells(plan, maximal(plan.supports))
+    allocations = allocate_by_cells(plan, maximal(plan.estimated_tables))
     assert len(allocations) == math.comb(5, wide)
     exact = {each.columns: np.zeros(plan.shape(each.columns), dtype=np.int64) for each in allocations}
     for columns, counts in exact.items():

@@ -248,8 +248,8 @@ FAULTS = [
     Fault(
         "verify believes less of a model's error where a person has several rows",
         MODELS,
-        "float(plan.for_tables) / plan.unit.rows",
-        "float(plan.for_tables)",
+        "float(plan.epsilon_for_tables) / plan.unit.rows",
+        "float(plan.epsilon_for_tables)",
         "tests/bundle/test_verify_models.py::test_how_much_of_an_error_is_believed_follows_from_the_epsilon_of_a_row",
     ),
     # The clocks of zones

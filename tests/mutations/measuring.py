@@ -179,7 +179,7 @@ FAULTS = [
         "the answer whether tables are measured is paid from the share with which cells are found",
         QUESTION,
         "plan.epsilon * (PARTS - part) / PARTS",
-        "plan.epsilon - plan.for_tables * part / PARTS",
+        "plan.epsilon - plan.epsilon_for_tables * part / PARTS",
         OF_QUESTION + "::test_cells_that_are_found_have_their_share_of_epsilon_beside_the_question",
     ),
     Fault(
@@ -227,15 +227,15 @@ FAULTS = [
     Fault(
         "intervals of a model are those of all of epsilon where cells were found",
         ESTIMATES,
-        "return float(self.plan.for_tables) / self.plan.unit.rows",
+        "return float(self.plan.epsilon_for_tables) / self.plan.unit.rows",
         "return float(self.plan.epsilon) / self.plan.unit.rows",
         OF_INTERVALS + "::test_intervals_of_a_model_follow_the_epsilon_of_a_row_in_the_tables",
     ),
     Fault(
         "intervals of a model are those of one row a person",
         ESTIMATES,
-        "return float(self.plan.for_tables) / self.plan.unit.rows",
-        "return float(self.plan.for_tables)",
+        "return float(self.plan.epsilon_for_tables) / self.plan.unit.rows",
+        "return float(self.plan.epsilon_for_tables)",
         OF_INTERVALS + "::test_intervals_of_a_model_follow_the_epsilon_of_a_row_in_the_tables",
     ),
     Fault(
@@ -526,7 +526,7 @@ FAULTS = [
     Fault(
         "a table for ranges has all of ε beside what finds its cells",
         RANGES,
-        "allocate(self.plan, self.columns, self.plan.for_tables)",
+        "allocate(self.plan, self.columns, self.plan.epsilon_for_tables)",
         "allocate(self.plan, self.columns, self.plan.epsilon)",
         OF_FOUND + "::test_ranges_are_measured_with_what_finding_leaves",
     ),
@@ -591,7 +591,7 @@ FAULTS = [
     Fault(
         "a strategy that spends another ε is not stopped",
         "dpengine/measure/strategy_base.py",
-        "if measured.cost != self.plan.for_tables:",
+        "if measured.cost != self.plan.epsilon_for_tables:",
         "if False:",
         "tests/measure/test_strategy.py::test_measurements_that_do_not_cost_epsilon_exactly_never_leave_the_strategy",
     ),
@@ -969,7 +969,7 @@ FAULTS = [
     Fault(
         "tables with amounts are measured beside all of ε",
         "dpengine/measure/adaptive_strategy.py",
-        "epsilon, asked = self.for_counts, ",
+        "epsilon, asked = self.epsilon_for_counts, ",
         "epsilon, asked = self.plan.epsilon, ",
         "tests/measure/test_amounts.py::test_noise_is_drawn_for_a_row_and_paid_for",
     ),
@@ -1140,7 +1140,8 @@ FAULTS = [
         "dpengine/measure/level_strategies.py",
         "        return allocate_apart(self.plan)\n",
         "        from dataclasses import replace\n"
-        "        return tuple(replace(each, epsilon=self.plan.for_tables) for each in allocate_apart(self.plan))\n",
+        "        full = self.plan.epsilon_for_tables\n"
+        "        return tuple(replace(each, epsilon=full) for each in allocate_apart(self.plan))\n",
         "tests/measure/test_at_levels.py::test_each_table_is_paid_for_and_a_row_costs_epsilon",
     ),
     Fault(
@@ -1168,7 +1169,7 @@ FAULTS = [
     Fault(
         "levels have all of ε beside tables with amounts",
         "dpengine/measure/level_strategies.py",
-        "self.plan.for_tables - sum(each.epsilon for each in self._soft)",
+        "self.plan.epsilon_for_tables - sum(each.epsilon for each in self._soft)",
         "self.plan.epsilon",
         "tests/measure/test_levels_and_amounts.py",
     ),
@@ -1336,7 +1337,7 @@ FAULTS = [
     Fault(
         "what finds cells is not taken from the tables",
         "dpengine/spec/plan.py",
-        "return self.epsilon * (1 - sum((self._by_name[name].share for name in self.finds), Fraction(0)))",
+        "return self.epsilon * (1 - sum((self._by_name[name].share for name in self.found_columns), Fraction(0)))",
         "return self.epsilon",
         OF_SEARCH + "::test_what_is_left_for_the_tables_and_the_shares_are_epsilon",
         quick=True,
@@ -1344,8 +1345,8 @@ FAULTS = [
     Fault(
         "of several columns whose cells are found only the first is paid for",
         "dpengine/spec/plan.py",
-        "for name in self.finds), Fraction(0)))",
-        "for name in self.finds[:1]), Fraction(0)))",
+        "for name in self.found_columns), Fraction(0)))",
+        "for name in self.found_columns[:1]), Fraction(0)))",
         OF_FOUND + "::test_several_columns_and_the_tables_share_epsilon",
     ),
     Fault(
@@ -1388,7 +1389,7 @@ FAULTS = [
         "dpengine/release.py",
         "    with_cells = resolve(plan, searches)\n",
         "    from dpengine.estimate.found_cells import cut\n"
-        "    column = plan.column(plan.finds[0])\n"
+        "    column = plan.column(plan.found_columns[0])\n"
         "    places = cut(exact.steps[0], column.bins.count)\n"
         "    edges = tuple(column.steps.edges[k] for k in places)\n"
         "    with_cells = plan.with_columns({column.name: column.with_edges(edges)})\n",

@@ -250,7 +250,7 @@ FAULTS = [
         "the page leaves the price of finding values out",
         "pages/parts/publish/release_step.py",
         "price=Fraction(0) if published else plan.epsilon",
-        "price=Fraction(0) if published else plan.for_tables",
+        "price=Fraction(0) if published else plan.epsilon_for_tables",
         "tests/pages/publish/test_found_values.py::test_the_page_shows_it_and_publishes_the_plan_as_it_is_stated",
     ),
     Fault(

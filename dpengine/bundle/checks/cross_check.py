@@ -250,7 +250,7 @@ def _rounded_tallies(plan: Plan, measured: Sequence[Columns]) -> set[int]:
     if plan.resolution.chains:
         return set()
     if len(plan.tallies) > 1:
-        supports = (tally.plan.supports for tally in plan.tallies)
+        supports = (tally.plan.estimated_tables for tally in plan.tallies)
         return {k for k, tables in enumerate(supports) if junction_order([*dict.fromkeys(tables)]) is not None}
     counted = (tuple(name for name in each if not plan.has_amount((name,))) for each in measured)
     return set() if junction_order([*dict.fromkeys(filter(None, counted))]) is None else {0}

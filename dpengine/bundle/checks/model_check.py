@@ -75,7 +75,7 @@ class ModelBounds:
             for each, shape in measured
             if tuple(shape) == plan.shape(each.columns) and 1 < len(each.columns) <= (2 if pairs_alone else math.inf)
         }  # fmt: skip
-        self._stated, self._epsilon_of_row = stated, float(plan.for_tables) / plan.unit.rows
+        self._stated, self._epsilon_of_row = stated, float(plan.epsilon_for_tables) / plan.unit.rows
         self._plan, self._shape = plan, 0.0
 
     def half_widths(self, table: Columns, estimate: Floats) -> tuple[Floats, Floats | None]:

@@ -238,7 +238,7 @@ def _of_everybody(release: Release) -> list[str]:
 
 def _bounds_found(plan: Plan) -> list[str]:
     """Say which upper bounds of amounts were found."""
-    found = (column for name in plan.finds if isinstance(column := plan.column(name), Amount))
+    found = (column for name in plan.found_columns if isinstance(column := plan.column(name), Amount))
     return [
         _(
             "**Upper bound of {column}.** {high}, found privately: larger values count as it.",

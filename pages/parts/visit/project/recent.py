@@ -154,7 +154,7 @@ def _tables_of_counts(plan: Plan) -> set[tuple[str, ...]]:
     >>> [_tables_of_counts(each) <= _tables_of_counts(plan) for each in (less, other)]
     [True, False]
     """
-    if plan.amounts(()) or plan.has_distinct or plan.finds:
+    if plan.amounts(()) or plan.has_distinct or plan.found_columns:
         return set()
     cells = {name: json.dumps(cells_payload(plan.column(name))) for table in plan.marginals for name in table}
     return {(repr(plan.unit), *sorted(cells[name] for name in table)) for table in plan.marginals}
