@@ -185,9 +185,9 @@ def _letters(tables: Any, strategy: str, epsilon: Fraction, sizes: Mapping[str, 
     return Plan(dataset="audit", epsilon=epsilon, columns=columns, tables=tables, strategy=strategy)  # type: ignore[arg-type]
 
 
-def _two_by_two(epsilon: Fraction, strategy: str, tables: Any, each: int = 6) -> _Setting:
-    """Build a setting of two columns of two values; 2 × `each` rows hold them equally often, and independently."""
-    rows = {"a": np.repeat([0, 1], each), "b": np.tile([0, 1], each)}
+def _two_by_two(epsilon: Fraction, strategy: str, tables: Any, per_value: int = 6) -> _Setting:
+    """Build a setting of two columns of two values; of each column, `per_value` rows have each value, independently."""
+    rows = {"a": np.repeat([0, 1], per_value), "b": np.tile([0, 1], per_value)}
     return _Setting(rows, {"a": 1, "b": 0}, _letters(tables, strategy, epsilon, {"a": 2, "b": 2}))
 
 

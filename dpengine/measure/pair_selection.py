@@ -194,9 +194,9 @@ def choose_pairs(
 
     A null candidate of score 0 lets the mechanism decline. `scale` is the common noise scale of measurements to come.
     """
-    each = run.take(parts) / picks
+    per_pick = run.take(parts) / picks
     what = mark("up to {picks} pairs").format(picks=picks)  # kept and signed, so it is English
-    run.choices.append(Choice(what, PERMUTE_AND_FLIP, each * picks, GRAIN * run.sensitivity))
+    run.choices.append(Choice(what, PERMUTE_AND_FLIP, per_pick * picks, GRAIN * run.sensitivity))
     multiples = _multiples(run, candidates)
     scores = np.array([
         *(weighted(candidate.score(scale * m), run.workload.weight(candidate.pair))
@@ -208,7 +208,7 @@ def choose_pairs(
     picked: list[Candidate] = []
     for _ in range(picks):
         places = np.flatnonzero(live)
-        place = places[permute_and_flip(scores[places], each, GRAIN * run.sensitivity)]
+        place = places[permute_and_flip(scores[places], per_pick, GRAIN * run.sensitivity)]
         if place == len(candidates):
             continue
         chosen = candidates[place]
