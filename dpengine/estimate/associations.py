@@ -142,21 +142,21 @@ def _solve(association: Association, sums: _Sums, limit: float, others: float) -
     s, t = (values - mean for values, mean in zip((sums.s, sums.t), sums.means, strict=True))
     var_s, var_t = sums.along(s, s), sums.along(t, t)
     people = np.maximum(sums.people, 1e-9)
-    beyond = np.zeros_like(people)  # the variance from the squares of noisy means in the right side
+    extra_variance = np.zeros_like(people)  # the variance from the squares of noisy means in the right side
     limits, times = (-limit, limit), 1
     if association.kind == "standard_deviation":
         product, limits, times = of_s, (0.0, limit**2), 3  # E[z⁴] of a normal z; of two, E[y²z²] is 1
     if association.kind == "slope":
-        weights, beyond = of_t, 3 * (var_t / people) ** 2
+        weights, extra_variance = of_t, 3 * (var_t / people) ** 2
     if association.kind == "correlation":
         ratio = np.sqrt(
             np.maximum((sums.rows * of_s).sum(axis=1), 1e-9) / np.maximum((sums.rows * of_t).sum(axis=1), 1e-9)
         )[:, None]
         weights = (ratio * of_t + of_s / ratio) / 2
-        beyond = 0.75 * ((ratio[:, 0] * var_t) ** 2 + (var_s / ratio[:, 0]) ** 2) / people**2
+        extra_variance = 0.75 * ((ratio[:, 0] * var_t) ** 2 + (var_s / ratio[:, 0]) ** 2) / people**2
     left, right = (sums.rows * product).sum(axis=1), (sums.rows * weights).sum(axis=1)
     noise = sums.along(product, product) + times * var_s * var_t / people**2
-    both, in_right = sums.along(product, weights), sums.along(weights, weights) + beyond
+    both, in_right = sums.along(product, weights), sums.along(weights, weights) + extra_variance
     # (left − θ·right)² ≤ REACH²·variance is a·θ² − 2b·θ + c ≤ 0, a piece between two roots where a > 0.
     a, b, c = right**2 - REACH**2 * in_right, left * right - REACH**2 * both, left**2 - REACH**2 * noise
     known = (a > 0) & (right > 0) & (sums.people > 0)

@@ -150,12 +150,12 @@ def _running(amount: Amount, rows: Floats) -> Floats:
 def _pieces(running: Floats, part: Decimal, amount: Amount, table: Columns, soft: SoftEstimates) -> tuple[Ints, Ints]:
     """Return the first and the last knot of the 95 % interval of a quantile in each cell of `table`."""
     missing, share, last = [0.0] if amount.missing else [], float(part), len(running) - 1
-    beyond = running[:-1] - share * running[-1]
+    excess = running[:-1] - share * running[-1]
     coefficients = [[1 - share] * (k + 1) + [-share] * (last - k) + missing for k in range(last)]
     widths = [soft.noise_along((*table, amount.name), each)[1] for each in coefficients]
     width = np.array(widths).reshape(-1, *[1] * len(table))
-    always = np.ones((1, *beyond.shape[1:]), dtype=bool)
-    reached, not_before = np.concatenate([beyond >= -width, always]), np.concatenate([always, beyond <= width])
+    always = np.ones((1, *excess.shape[1:]), dtype=bool)
+    reached, not_before = np.concatenate([excess >= -width, always]), np.concatenate([always, excess <= width])
     fits = reached & not_before
     fits |= ~fits.any(axis=0)  # with unbounded noise, nothing is known
     first, beyond_last = np.maximum(fits.argmax(axis=0) - 1, 0), np.minimum(last - fits[::-1].argmax(axis=0) + 1, last)

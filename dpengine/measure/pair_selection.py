@@ -77,8 +77,8 @@ def dependence(counts: Ints, above: int = 0) -> int:
     exact = counts if counts.sum() < 2**26 else counts.astype(object)  # up to 2·256·n² is added up
     total = exact.sum(axis=(-2, -1), keepdims=True)
     independent = exact.sum(axis=-1, keepdims=True) * exact.sum(axis=-2, keepdims=True)
-    beyond = total * (exact - np.minimum(above, total)) - independent
-    excess = np.maximum(beyond, 0).sum(axis=(-2, -1))
+    difference = total * (exact - np.minimum(above, total)) - independent
+    excess = np.maximum(difference, 0).sum(axis=(-2, -1))
     return int(np.sum(2 * GRAIN * excess // np.maximum(total[..., 0, 0], 1)))
 
 

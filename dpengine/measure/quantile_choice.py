@@ -212,8 +212,8 @@ class _Guess:
         running, last = self._running[cell], self._at.size - 1
         before = np.arange(1, last + 1)
         width = TAIL * self._deviation * np.sqrt((1 - part) ** 2 * before + part**2 * (last + 1 - before))
-        beyond = running[:-1] - part * running[-1]
-        fits = np.append(beyond >= -width, True) & np.append(True, beyond <= width)
+        excess = running[:-1] - part * running[-1]
+        fits = np.append(excess >= -width, True) & np.append(True, excess <= width)
         fits |= not fits.any()
         first = max(int(fits.argmax()) - 1, 0)
         return int(self._at[first]), int(self._at[min(last - int(fits[::-1].argmax()) + 1, last)])

@@ -248,8 +248,8 @@ FAULTS = [
     Fault(
         "rows too few are added to those too many where dependence is measured, at the same price",
         PAIRS,
-        "np.maximum(beyond, 0).sum(",
-        "np.abs(beyond).sum(",
+        "np.maximum(difference, 0).sum(",
+        "np.abs(difference).sum(",
         OF_PAIRS + "::test_no_row_moves_how_strongly_columns_depend_by_more_than_stated",
     ),
     Fault(
@@ -898,7 +898,7 @@ FAULTS = [
     Fault(
         "the noise of squared means is left out below slopes and correlations",
         "dpengine/estimate/associations.py",
-        "sums.along(weights, weights) + beyond",
+        "sums.along(weights, weights) + extra_variance",
         "sums.along(weights, weights)",
         "tests/estimate/test_squares_of_noisy_means.py::test_the_sum_below_is_as_unsure_as_its_second_moment_says",
     ),
@@ -990,8 +990,8 @@ FAULTS = [
     Fault(
         "quantiles are said to be surer than their noise allows",
         "dpengine/estimate/quantiles.py",
-        "np.concatenate([beyond >= -width, always])",
-        "np.concatenate([beyond >= -0.4 * width, always])",
+        "np.concatenate([excess >= -width, always])",
+        "np.concatenate([excess >= -0.4 * width, always])",
         "tests/estimate/test_quantiles.py::test_intervals_hold_the_true_quantile",
     ),
     Fault(
