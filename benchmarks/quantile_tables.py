@@ -131,11 +131,11 @@ def main() -> None:
     for k, path in enumerate(sorted(options.folder.glob("*.parquet"))):
         table = read(path)
         for epsilon in EPSILONS:
-            now, formerly = errors(table, epsilon, options.runs)
-            ratio = (now + UNNOTICED) / (formerly + UNNOTICED)
+            new, legacy = errors(table, epsilon, options.runs)
+            ratio = (new + UNNOTICED) / (legacy + UNNOTICED)
             ratios.append((k % 2, float(epsilon), np.log(ratio)))
             print(f"{path.stem:<36} {len(table.groups):>3} groups, ε = {epsilon:<4}",
-                  *(f"{each:.4f} ({part:.2f})" for each, part in zip(now, ratio, strict=True)), flush=True)  # fmt: skip
+                  *(f"{each:.4f} ({part:.2f})" for each, part in zip(new, ratio, strict=True)), flush=True)  # fmt: skip
     for half, name in enumerate(("other tables", "tables to choose on")):
         print(f"{name}, geometric means:")
         for epsilon in map(float, EPSILONS):

@@ -49,7 +49,7 @@ def test_a_column_mostly_in_other_gives_a_warning(tmp_path: Path, pay: str, told
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize(("seen", "told"), [("12/03/2024", True), ("2024-03-12", False)])
 def test_rows_that_are_mostly_left_out_give_a_warning(tmp_path: Path, seen: str, told: bool) -> None:
-    """A release of hardly any row, since no date could be read, was charged without a word."""
+    """If no date can be read, hardly any row counts, and the output says so."""
     (tmp_path / "t.csv").write_text("seen,sex\n" + f"{seen},f\n" * 500, encoding="utf-8")
     columns = [
         {"name": "seen", "kind": "date", "from": "2024-01-01", "to": "2024-12-31", "by": "month", "other": False,

@@ -69,8 +69,8 @@ def root_mean_square(values: Floats) -> float:
 
 @pytest.mark.parametrize(("epsilon", "spread", "most"), [("0.3", 0.3, 0.8), ("1", 0.1, 0.8), ("20", 0.3, 0.75)])
 def test_quantiles_are_nearer_than_those_of_sums_one_by_one(epsilon: str, spread: float, most: float) -> None:
-    now, formerly = errors(plan_of(epsilon), *incomes(spread), runs=6)
-    assert root_mean_square(now) < most * root_mean_square(formerly)
+    by_distribution, legacy = errors(plan_of(epsilon), *incomes(spread), runs=6)
+    assert root_mean_square(by_distribution) < most * root_mean_square(legacy)
 
 
 def test_a_group_unlike_all_others_keeps_its_own_distribution() -> None:
