@@ -179,7 +179,7 @@ class _Cells:
 
     def number(self, kind: Statistic, where: _Labels, of: _Labels) -> NoisyNumber:
         """Return a number of the cells in `where`, or in both `where` and `of`."""
-        chosen = _both(self._plan, where, of)
+        chosen = _both(where, of)
         if kind == "count":
             return self._count(chosen)
         if kind == "percent":
@@ -299,7 +299,7 @@ def _codes(plan: Plan, name: str, labels: Sequence[str]) -> list[int]:
     return sorted({place_of[label] for label in in_files})
 
 
-def _both(plan: Plan, where: _Labels, of: _Labels) -> _Labels:
+def _both(where: _Labels, of: _Labels) -> _Labels:
     """Return the labels of the cells that are in both selections."""
     joined = {**of, **where}
     for name in where.keys() & of.keys():

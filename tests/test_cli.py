@@ -13,17 +13,14 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from dpengine import Ledger, Plan, errors, predict
 from dpengine.cli import MEANINGS, STATUSES, main
 from dpengine.version import VERSION
 from tests.charges import charge
+from tests.command import run
 from tests.plans import CLINIC, letters_plan
-
-
-def run(*arguments: object, **environment: str) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments], env=environment)
 
 
 def on_an_old_terminal(*arguments: object) -> subprocess.CompletedProcess[str]:

@@ -16,8 +16,8 @@ import pytest
 from dpengine import Ledger
 from dpengine.measure.strategy_base import Strategy
 from tests.charges import charge
+from tests.command import run
 from tests.plans import CLINIC
-from tests.test_cli import run
 
 
 @pytest.fixture

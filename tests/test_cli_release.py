@@ -17,8 +17,8 @@ import pytest
 
 from dpengine import Ledger, Plan, release, signed_by, verify
 from dpengine.bundle.checks.cross_check import CrossCheck
+from tests.command import run
 from tests.plans import CLINIC, MEANS
-from tests.test_cli import run
 
 
 @pytest.fixture

@@ -23,8 +23,8 @@ from dpengine.measure.strategy import decide, resolved
 from dpengine.release import is_recorded, true_counts
 from dpengine.spec.exchange import csvw_eo
 from tests.bundles import manifest_in, members_of, with_search, zipped
+from tests.command import run
 from tests.replay import check_only_outputs_decide
-from tests.test_cli import run
 
 PLAN = """
 dataset: pay

@@ -27,7 +27,7 @@ from dpengine.measure.strategy import decide
 from dpengine.noise.laplace import discrete_laplace
 from dpengine.noise.moments import variance
 from dpengine.synthesis.generate_rows import realise
-from tests.estimate.test_levels import given_noise
+from tests.given_noise import noisy_measurement
 from tests.plans import letters_plan, noisy_values, plans
 from tests.synthesis.whole_counts import whole_counts
 
@@ -36,7 +36,7 @@ def noisy(counts: np.ndarray, epsilon: str, random: np.random.Generator | None =
     """Return `counts` as measured, with fresh noise, or with that of a generator."""
     allocation = Allocation(tuple("abcd"[: counts.ndim]), Fraction(epsilon), 1)
     if random is not None:
-        return given_noise(allocation, counts, random)
+        return noisy_measurement(allocation, counts, random)
     return Measurement(allocation, counts + discrete_laplace(allocation.scale, counts.shape))
 
 
@@ -149,7 +149,7 @@ def test_a_ring_of_wide_tables_is_rounded_to_within_the_noise_of_its_fit() -> No
     truth = rng.multinomial(20_000, rng.dirichlet(np.full(12 * 10 * 8 * 6, 0.3))).reshape(12, 10, 8, 6)
     allocations, names = allocate_by_cells(plan, plan.marginals[:4]), ("a", "b", "c", "d")
     squares = least_squares(plan, allocations)
-    values = [given_noise(s, Marginal(names, truth).project(s.columns).values, rng).values for s in allocations]
+    values = [noisy_measurement(s, Marginal(names, truth).project(s.columns).values, rng).values for s in allocations]
     model = make_consistent(squares, values)
     assert [table.columns for table in model.tables] == [names]
     for table in plan.marginals[:4]:
@@ -166,7 +166,7 @@ def test_rows_of_a_ring_of_pairs_are_as_near_as_its_noise() -> None:
     pairs, names = [table for table in plan.marginals if len(table) == 2], ("a", "b", "c", "d")
     allocations = allocate_by_cells(plan, pairs)
     squares = least_squares(plan, allocations)
-    values = [given_noise(s, Marginal(names, truth).project(s.columns).values, rng).values for s in allocations]
+    values = [noisy_measurement(s, Marginal(names, truth).project(s.columns).values, rng).values for s in allocations]
     rows = whole_counts(make_consistent(squares, values), 2)
     for table in pairs:
         exact = Marginal(names, truth).project(table).values
@@ -187,7 +187,7 @@ def test_rows_of_some_measured_pairs_are_as_near_as_these() -> None:
     exact = {pair: np.zeros((20, 20), dtype=np.int64) for pair in ring}
     for pair, counts in exact.items():
         np.add.at(counts, tuple(codes["abcde".index(name)] for name in pair), 1)
-    values = [given_noise(each, exact[each.columns], rng).values for each in allocations]
+    values = [noisy_measurement(each, exact[each.columns], rng).values for each in allocations]
     model = make_consistent(least_squares(plan, allocations), values)
     rows = realise(model, ring)
     off = [sum(np.abs(whole.table(pair) - exact[pair]).sum() for pair in ring) for whole in (rows, model)]
@@ -355,7 +355,7 @@ def test_counts_of_sparse_tables_are_nearer_than_estimates(epsilon: str) -> None
     truth = rng.multinomial(5_000, rng.dirichlet(np.full(6000, 0.1))).reshape(20, 30, 10)
     allocations = decide(plan).allocations
     squares = least_squares(plan, allocations)
-    values = [given_noise(allocations[0], truth, rng).values]
+    values = [noisy_measurement(allocations[0], truth, rng).values]
     model = make_consistent(squares, values)
     for table in plan.marginals:
         exact = Marginal(("a", "b", "c"), truth).project(table).values
