@@ -56,8 +56,8 @@ def anneal(coded: Coded, epsilon: str, sweeps: int, hot: float, cold: float) -> 
     measured = way.measure(lambda wanted: [counts(codes, sizes, t) if t else np.array(len(codes)) for t in wanted])
     model = derive_estimates(way.plan, measured).fitted
     places = generate_rows(model, round(model.total), list(way.plan.marginals))[0].astype(np.int64)
-    names = list(model.one)
-    shape = [model.one[name].size for name in names]
+    names = list(model.one_way)
+    shape = [model.one_way[name].size for name in names]
     triples = list(combinations(names, 3))
     truth = [counts(codes, sizes, triple) for triple in triples]
     expected = [model.table(triple) for triple in triples]

@@ -91,7 +91,7 @@ def plan_of(groups: int, high: int, step: int, epsilon: str, *, bins: int, share
 
 def published(plan: Plan, fine: Ints, step: int) -> np.ndarray:
     """Publish once; return the counts by step and group, those of a bin spread evenly over its steps."""
-    searches = search(plan, [fine.sum(axis=1)] if plan.finds else [])
+    searches = search(plan, [fine.sum(axis=1)] if plan.found_columns else [])
     plan = resolve(plan, searches)
     column = plan.column("value")
     assert isinstance(column, Number)

@@ -77,7 +77,7 @@ def without_sums(plan: dpe.Plan) -> Strategy:
 
 def exact_counts(plan: dpe.Plan, codes: dict[str, Ints], table: Columns) -> Ints:
     """Return the counts of a table, at any level; of no columns, the number of rows."""
-    finest = plan.resolution.declared(table)
+    finest = plan.resolution.declared_columns(table)
     counts = np.zeros(plan.shape(finest), dtype=np.int64)
     np.add.at(counts, tuple(codes[name] for name in finest), 1 if table else len(next(iter(codes.values()))))
     return plan.resolution.coarsen(counts, finest, table)
@@ -110,7 +110,7 @@ def compare(path: Path, seed: int, most: float) -> tuple[str, list[float], str] 
             plan, finer, coarser, kind = draw(rng, all_sizes, people.size)
         except (dpe.PlanError, ValueError):
             continue
-        if plan.cells(plan.resolution.finest(plan.used)) <= most:
+        if plan.cells(plan.resolution.finest_columns(plan.used)) <= most:
             break
     else:
         return None

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from dpengine import Category, Plan, release, verify
 from dpengine.array_types import Ints
 from dpengine.noise.sparse import sparse_histogram
-from dpengine.noise.threshold import chance_of_reaching, least_shown
+from dpengine.noise.threshold import chance_of_reaching, release_threshold
 from dpengine.spec.categories.universe import Universe
 
 PEOPLE, HELD, RUNS = 1_000_000, 30_000, 200
@@ -58,7 +58,7 @@ def of_the_noise() -> bool:
     counts, kept = people()[np.argsort(np.arange(HELD) * 7919 % HELD)], True
     for name, universe in UNIVERSES.items():
         held, scale = places(universe), 1 / universe.share
-        least = least_shown(universe.keys, scale, universe.chance)
+        least = release_threshold(universe.keys, scale, universe.chance)
         many, found, wrong, began = counts > MANY, [], 0, time.process_time()
         tracemalloc.start()
         for _run in range(RUNS):

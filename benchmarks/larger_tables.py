@@ -74,7 +74,7 @@ def compare(
             codes, plan = draw(rng, all_codes, all_sizes, wide, many)
         except (dpe.PlanError, ValueError):
             continue
-        tables = maximal(plan.supports)
+        tables = maximal(plan.estimated_tables)
         small = len(tables) > 1 and sum(map(plan.cells, tables)) <= MAX_CELLS
         if small and LEAST_NOISE < noise_in_a_table(plan, tables) < MOST_NOISE:
             break

@@ -55,7 +55,7 @@ def results(strategy: Strategy, codes: np.ndarray, draws: int) -> list[Result]:
 
 def _counted(plan: Plan, codes: np.ndarray, table: tuple[str, ...]) -> np.ndarray:
     """Return the exact counts of a table, whose columns may be at a coarser level."""
-    declared = plan.resolution.declared(table)
+    declared = plan.resolution.declared_columns(table)
     cells = codes[:, [int(name[1:]) for name in declared]]
     shape = [plan.column(name).size for name in declared]
     counts = np.bincount(np.ravel_multi_index(cells.T, shape), minlength=int(np.prod(shape))).reshape(shape)

@@ -91,12 +91,12 @@ def of_bank(folder: Path, splits: list[str], rng: np.random.Generator) -> Iterat
 
 
 def errors(people: np.ndarray, sums: np.ndarray, epsilon: float) -> list[float]:
-    """Return the errors of one release: now, formerly, and of noisy sums ÷ counts."""
+    """Return the errors of one release: by this version, by the legacy rule, and of noisy sums ÷ counts."""
     from dpengine import Plan
     from dpengine.estimate.amounts import means_of
     from dpengine.estimate.deviations import fit_deviations
     from dpengine.estimate.estimates import derive_estimates
-    from dpengine.estimate.quantiles import former_fit
+    from dpengine.estimate.quantiles import legacy_fit
     from dpengine.measure.strategy import decide
     from dpengine.results.result import conclude
 
@@ -112,12 +112,12 @@ def errors(people: np.ndarray, sums: np.ndarray, epsilon: float) -> list[float]:
     measured = strategy.measure(lambda marginals: [exact for _ in marginals])
     counts, soft = conclude(strategy.plan, measured).counts(names), derive_estimates(strategy.plan, measured).soft
     total = soft.estimate(("pay",))
-    fits = (partial(fit_deviations, ordered=people.shape), former_fit, lambda sums, size, _: sums / np.maximum(size, 1))
+    fits = (partial(fit_deviations, ordered=people.shape), legacy_fit, lambda sums, size, _: sums / np.maximum(size, 1))
     stages = [(name,) for name in names] + [names] * (len(names) > 1)
     true, off = sums / np.maximum(people, 1), []
     for fit in fits:
         means = means_of(plan.amount("pay"), names, counts, [0.0, 1.0], stages, soft, fit, [1.0, 1.0])
-        if fit is former_fit:  # groups of whom nobody was counted had the mean of all people
+        if fit is legacy_fit:  # groups of whom nobody was counted have the mean of all people
             means = np.where(counts == 0, np.clip(total[1] / max(total.sum(), 1.0), 0, 1), means)
         off.append(float(np.sqrt(np.square(means - true)[people > 0].mean())))
     return off
@@ -145,11 +145,11 @@ def main() -> None:
     for kind, tables in (("ordered groups", ordered), ("pairs of columns", [pairs[k] for k in drawn])):
         for epsilon in EPSILONS:
             off = [np.mean([errors(*table, epsilon) for _ in range(chosen.draws)], axis=0) for table in tables]
-            now, formerly, sums = (np.array(off) + UNNOTICED).T
-            ratios = {"now": np.log(now / formerly), "sums": np.log(sums / formerly)}
+            new, legacy, sums = (np.array(off) + UNNOTICED).T
+            ratios = {"new": np.log(new / legacy), "sums": np.log(sums / legacy)}
             means = (f"{name} {np.exp(each.mean()):.2f} ({np.exp(each.min()):.2f} to {np.exp(each.max()):.2f})"
                      for name, each in ratios.items())  # fmt: skip
-            worse = int((ratios["now"] > np.log(1.1)).sum())
+            worse = int((ratios["new"] > np.log(1.1)).sum())
             print(f"{kind}, {len(tables)}, ε = {epsilon:g}: {', '.join(means)}; {worse} above 1.1", flush=True)
 
 

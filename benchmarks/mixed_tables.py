@@ -47,7 +47,7 @@ def compare(path: Path, seed: int, wide: int) -> tuple[float, str] | None:
             plan = draw_plan(rng, sizes, len(codes), wide, EPSILONS, TABLES)
         except (dpe.PlanError, ValueError):
             continue
-        tables = maximal(plan.supports)
+        tables = maximal(plan.estimated_tables)
         if needs_a_model(plan) and sum(map(plan.cells, tables)) <= MAX_CELLS and decide(plan).closed_form:
             break
     else:

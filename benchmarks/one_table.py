@@ -35,7 +35,7 @@ from dpengine.estimate.estimates import derive_estimates
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import Allocation
 from dpengine.measure.allocation import allocate_apart, allocate_directly
-from dpengine.measure.direct_strategy import WithoutChoices
+from dpengine.measure.direct_strategy import WithoutQuantileChoice
 from dpengine.measure.rows_and_noise import noise_in_a_table
 from dpengine.measure.strategy import decide
 from dpengine.measure.strategy_base import Strategy
@@ -46,7 +46,7 @@ EPSILONS, ROWS = ("1", "3", "5", "8", "10", "20"), (1_000, 3_000, 10_000, 30_000
 LEAST_CELLS, MOST_CELLS, TRIALS, DRAWS, ADDED, TIMES = 50, 1_000_000, 40, 2, 1e-3, 2
 
 
-class ByThemselves(WithoutChoices):
+class ByThemselves(WithoutQuantileChoice):
     """Measure each table by itself, with ε in proportion to the cube roots of their cells."""
 
     @cached_property
@@ -91,7 +91,7 @@ def draw_noisy(rng: np.random.Generator, all_sizes: Ints, people: int) -> dpe.Pl
             columns=categories(sizes),
             tables={"each": 2},
         )
-        if len(allocate_directly(plan)) == 1 and 0.12 < noise_in_a_table(plan, maximal(plan.supports)) < 1.5:
+        if len(allocate_directly(plan)) == 1 and 0.12 < noise_in_a_table(plan, maximal(plan.estimated_tables)) < 1.5:
             return plan
     return None
 
@@ -125,7 +125,7 @@ def compare_noisy(folder: Path, seed: int) -> None:
         exact = partial(exact_counts, all_codes[np.ix_(people, [int(name[1:]) for name in sizes])], sizes)
         off = {way: errors(decide(changed(plan, strategy=way)), exact)[1] for way in ("direct", "adaptive")}
         off["auto"] = off["direct" if decide(plan).closed_form else "adaptive"]
-        noise = noise_in_a_table(plan, maximal(plan.supports))
+        noise = noise_in_a_table(plan, maximal(plan.estimated_tables))
         off["noise up to 0.3"] = off["direct" if noise <= 0.3 else "adaptive"]
         for way, error in off.items():
             found[way].append(error / min(off.values()))

@@ -93,7 +93,7 @@ def errors(table: Any, epsilon: str, runs: int) -> np.ndarray:
     from dpengine import open_table
     from dpengine.counting.count import count
     from dpengine.estimate.estimates import derive_estimates
-    from dpengine.estimate.quantiles import fit_quantiles, former_quantiles
+    from dpengine.estimate.quantiles import fit_quantiles, legacy_quantiles
     from dpengine.measure.strategy import decide
 
     plan = table.plan(epsilon, list(PARTS))
@@ -106,7 +106,7 @@ def errors(table: Any, epsilon: str, runs: int) -> np.ndarray:
         soft = derive_estimates(plan, strategy.measure(lambda tables: counts)).soft
         off.append([
             float(amount.low) + float(amount.step) * np.stack(fit(amount, ("grp",), known, _parts(), soft)) - true
-            for fit in (fit_quantiles, former_quantiles)
+            for fit in (fit_quantiles, legacy_quantiles)
         ])  # fmt: skip
     wide = table.knots[-1] - table.knots[0]
     return np.sqrt(np.square(off).mean(axis=(0, 3))) / wide
@@ -131,11 +131,11 @@ def main() -> None:
     for k, path in enumerate(sorted(options.folder.glob("*.parquet"))):
         table = read(path)
         for epsilon in EPSILONS:
-            now, formerly = errors(table, epsilon, options.runs)
-            ratio = (now + UNNOTICED) / (formerly + UNNOTICED)
+            new, legacy = errors(table, epsilon, options.runs)
+            ratio = (new + UNNOTICED) / (legacy + UNNOTICED)
             ratios.append((k % 2, float(epsilon), np.log(ratio)))
             print(f"{path.stem:<36} {len(table.groups):>3} groups, ε = {epsilon:<4}",
-                  *(f"{each:.4f} ({part:.2f})" for each, part in zip(now, ratio, strict=True)), flush=True)  # fmt: skip
+                  *(f"{each:.4f} ({part:.2f})" for each, part in zip(new, ratio, strict=True)), flush=True)  # fmt: skip
     for half, name in enumerate(("other tables", "tables to choose on")):
         print(f"{name}, geometric means:")
         for epsilon in map(float, EPSILONS):

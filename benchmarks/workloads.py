@@ -68,7 +68,7 @@ def draw_plan(
 
 def is_taken(plan: dpe.Plan, rings: bool) -> bool:
     """Return whether the tables of a plan are of the kind that is compared."""
-    tables = maximal(plan.supports)
+    tables = maximal(plan.estimated_tables)
     if len(tables) < 2 or needs_a_model(plan) != rings:
         return False
     noise = noise_in_a_table(plan, tables)
@@ -98,7 +98,7 @@ def compare(path: Path, seed: int, wide: int, draws: int, rings: bool = False) -
     chosen = "direct" if decide(plan).closed_form else "adaptive"
     alone = [independence(codes, sizes, str(plan.epsilon), list(plan.marginals)) for _ in range(2 * draws)]
     error |= {"auto": error[chosen], "independence": statistics.mean(alone)}
-    tables = maximal(plan.supports)
+    tables = maximal(plan.estimated_tables)
     shapes = " ".join("x".join(str(sizes[name]) for name in table) for table in tables)
     told = "  ".join(f"{name} {value:.3f}" for name, value in error.items())
     noise = noise_in_a_table(plan, tables)

@@ -22,7 +22,7 @@ import numpy as np
 
 from dpengine.array_types import Columns, Floats
 from dpengine.comparable import labels_left_out, shared_names
-from dpengine.compare import Readable, check_different, least_change, read, shared_tables
+from dpengine.compare import Readable, check_different, min_change, read, shared_tables
 from dpengine.errors import ReleaseError
 from dpengine.export import Published
 from dpengine.noisy_number import NoisyNumber, correlation, from_replicates, part_of_group
@@ -151,7 +151,7 @@ def _since(
     single = [each.published(kind, selections[0]) for each in (earlier_cells, later_cells)]
     if (old := single[0]) is not None and (new := single[1]) is not None:
         numbers = [NoisyNumber(each.value, each.value, each.low, each.high) for each in (old, new)]
-        min_distance = least_change(earlier, later, table) if kind == "count" and not relative else 0.0
+        min_distance = min_change(earlier, later, table) if kind == "count" and not relative else 0.0
     else:
         numbers, min_distance = [each.number(kind, *selections) for each in (earlier_cells, later_cells)], 0.0
     return later_cells.compared(kind, numbers[1], numbers[0], 0.0, relative=relative, min_distance=min_distance)
@@ -179,7 +179,7 @@ class _Cells:
 
     def number(self, kind: Statistic, where: _Labels, of: _Labels) -> NoisyNumber:
         """Return a number of the cells in `where`, or in both `where` and `of`."""
-        chosen = _both(self._plan, where, of)
+        chosen = _both(where, of)
         if kind == "count":
             return self._count(chosen)
         if kind == "percent":
@@ -299,7 +299,7 @@ def _codes(plan: Plan, name: str, labels: Sequence[str]) -> list[int]:
     return sorted({place_of[label] for label in in_files})
 
 
-def _both(plan: Plan, where: _Labels, of: _Labels) -> _Labels:
+def _both(where: _Labels, of: _Labels) -> _Labels:
     """Return the labels of the cells that are in both selections."""
     joined = {**of, **where}
     for name in where.keys() & of.keys():
@@ -322,11 +322,11 @@ def _tables_of_tally(
     Sums of different cells of persons count persons only if each is in one cell.
     """
     plan = release.plan
-    if not plan.tallied:
+    if not plan.has_distinct:
         return release, True
     tables = _with_columns(plan.marginals, selections) if table is None else [table_typed(plan, table)]
     tables = tables if table is not None or _columns(selections) else [()]
-    tallies = {plan.tally_of(each) for each in tables}
+    tallies = {plan.tally_index(each) for each in tables}
     if len(tallies) > 1:
         raise ReleaseError(
             _("some tables with these columns count rows, and others distinct people: name the table to use")
@@ -374,7 +374,7 @@ def _table_of_both(
 
 
 def _check_rows(plan: Plan) -> None:
-    if plan.tallied:
+    if plan.has_distinct:
         raise ReleaseError(_("some tables of this release count distinct people, so cells cannot be added up"))
 
 

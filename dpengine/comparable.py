@@ -91,7 +91,7 @@ def why_not(first: Plan, second: Plan, table: Columns) -> str:
     apart = next((name for name in table if not shared_labels(first, second, name) - {MISSING}), None)
     if apart is None:
         return ""
-    if all(isinstance(plan.column(plan.resolution.declared((apart,))[0]), Date) for plan in (first, second)):
+    if all(isinstance(plan.column(plan.resolution.column_of(apart)), Date) for plan in (first, second)):
         return _(
             "the dates of {column} are of another period in each release, and a number of one period does not stand "
             "beside that of another. Tables without {column} are compared. To compare a month with the same month of "
@@ -114,7 +114,7 @@ def shared_names(first: Plan, second: Plan, table: Columns) -> list[str]:
 
 
 def _zone(plan: Plan, name: str) -> str | None:
-    declared = plan.column(plan.resolution.declared((name,))[0])
+    declared = plan.column(plan.resolution.column_of(name))
     return declared.zone if isinstance(declared, Date | Time) else None
 
 
@@ -128,7 +128,7 @@ def _only_later() -> str:
 
 def _counted(plan: Plan, table: Columns) -> str:
     """Say what is counted in a table: rows, or persons with a bound on what each may add."""
-    cells = plan.tally_with(table).cells
+    cells = plan.tally_of(table).cells
     if plan.unit.id is None:
         return _("all rows")
     rows = plural("at most {n} row of a person", "at most {n} rows of a person", plan.unit.rows)
@@ -162,7 +162,7 @@ def _unlike(label: str) -> str:
 
 def _stand_for(plan: Plan, name: str) -> dict[str, object]:
     """Return the meaning of labels of a column that do not say it themselves."""
-    declared = plan.column(plan.resolution.declared((name,))[0])
+    declared = plan.column(plan.resolution.column_of(name))
     missing = {*declared.missing_as} if declared.missing else None
     groups: dict[str, set[str]] = defaultdict(set)
     if declared.name != name and isinstance(declared, Category):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COLUMNS", "NotCompared", "Readable", "beyond_in_words", "check_different", "compare", "decimals",
-    "decimals_of_changes", "largest_first", "least_change", "not_compared", "number_headings", "read", "shared_tables",
+    "decimals_of_changes", "largest_first", "min_change", "not_compared", "number_headings", "read", "shared_tables",
 ]  # fmt: skip
 
 COLUMNS = ("number", "before", "after", "change", "low", "high", "beyond_noise")  # after those of labels
@@ -95,7 +95,7 @@ def check_different(first: str, second: str) -> None:
         raise ReleaseError(_("both files are the same release; there is nothing to compare"))
 
 
-def least_change(first: PublishedTables, second: PublishedTables, table: Columns) -> float:
+def min_change(first: PublishedTables, second: PublishedTables, table: Columns) -> float:
     """Return how far, at least, the ends of the interval of a change are from it, in counts of this table."""
     widths = [each.half_width(each.plan.by_columns[frozenset(table)]) for each in (first, second)]
     return float(max(widths) >= NEARLY_EXACT)
@@ -205,7 +205,7 @@ def _changes(first: Published, second: Published, table: Columns) -> pd.DataFram
         below = np.hypot(np.maximum(new - new_low, 0), np.maximum(old_high - old, 0))
         above = np.hypot(np.maximum(new_high - new, 0), np.maximum(old - old_low, 0))
         if names == _COUNT:
-            min_width = least_change(first, second, table)
+            min_width = min_change(first, second, table)
             below, above = (np.ceil(np.maximum(each, min_width)) for each in (below, above))
         low, high = change - below, change + above
         columns = (names[0], old, new, change, low, high, (low > 0) | (high < 0))

@@ -51,7 +51,7 @@ class Published(PublishedTables):
 
     def of_tally(self, tally: int) -> Published:
         """Return the content restricted to the tables of one of the plan's tallies: all of it, if there is only one."""
-        return _PublishedTally.of(self, tally) if self.plan.tallied else self
+        return _PublishedTally.of(self, tally) if self.plan.has_distinct else self
 
     @cached_property
     def _archive(self) -> zipfile.ZipFile:

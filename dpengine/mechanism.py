@@ -177,9 +177,9 @@ def _check(mechanism: Mechanism, plan: Plan) -> None:
         raise PlanError("a mechanism is an object with a name and the methods charge(plan) and draw(counts, noise)")
     if not mechanism.name.strip():
         raise PlanError("the mechanism needs a name")
-    if plan.amounts(()) or plan.tallied:
+    if plan.amounts(()) or plan.has_distinct:
         raise PlanError("a mechanism gets counts of rows: leave means, sums, quantiles and distinct persons out")
-    if plan.finds:
+    if plan.found_columns:
         raise PlanError("a mechanism gets counts in stated cells: state the edges of bins that a release would find")
     stated = mechanism.charge(plan)
     if not isinstance(stated, int | Fraction) or stated != plan.epsilon:

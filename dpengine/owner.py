@@ -94,12 +94,12 @@ def cells_kept(table: Table, columns: Sequence[Column], person: str, bounds: Seq
 
 
 def _under(
-    bounds: Sequence[int], each: Ints, people: Ints
+    bounds: Sequence[int], sizes: Ints, people: Ints
 ) -> tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Return the total of `each` over `people`, the `bounds`, the total kept under each, and the people kept wholly."""
-    kept = tuple(int(np.minimum(each, bound) @ people) for bound in bounds)
-    complete = tuple(int(people[each <= bound].sum()) for bound in bounds)
-    return int(each @ people), tuple(bounds), kept, complete
+    """Return the total of `sizes` over `people`, the `bounds`, and the total and the people kept under each."""
+    kept = tuple(int(np.minimum(sizes, bound) @ people) for bound in bounds)
+    complete = tuple(int(people[sizes <= bound].sum()) for bound in bounds)
+    return int(sizes @ people), tuple(bounds), kept, complete
 
 
 @dataclass(frozen=True, slots=True)

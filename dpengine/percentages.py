@@ -24,8 +24,8 @@ from dpengine.array_types import Bools, Columns, Floats
 from dpengine.compare import Readable, read
 from dpengine.errors import ReleaseError
 from dpengine.measure.strategy import resolved
+from dpengine.results.interval_estimates import decimals_of
 from dpengine.results.published_columns import NUMBERS, published_name
-from dpengine.results.spans import decimals_of
 from dpengine.results.views.published import PublishedTables
 from dpengine.spec.column import MISSING
 from dpengine.spec.typed_names import columns_typed, table_typed
@@ -112,7 +112,7 @@ def _published_table(release: PublishedTables, table: Sequence[str], within: Seq
     own = table_typed(plan, table)
     if not set(within) < set(own):
         raise ReleaseError(_("percentages are within some columns of the table, and not within all of them"))
-    if (plan.tally_with(own).cells or 1) > 1:
+    if (plan.tally_of(own).cells or 1) > 1:
         raise ReleaseError(_("a person may be counted in several cells of this table, so they are no parts of a whole"))
     return own
 
@@ -154,7 +154,7 @@ def _published_noise(
 ) -> list[Floats] | None:
     """Return how far the ends of the intervals of groups are below and above; None if these were not published."""
     own = release.plan.by_columns.get(frozenset(group))
-    if own is None or release.plan.tally_of(own) != release.plan.tally_of(table):
+    if own is None or release.plan.tally_index(own) != release.plan.tally_index(table):
         return None
     if same_noise:
         return [np.full((release.plan.cells(own), 1), release.half_width(own))] * 2

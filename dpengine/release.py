@@ -182,7 +182,7 @@ def _publish(
             table, plan, strategy.marginals, truncation_key=key, tallies=strategy.tallies
         )
         steps = count_steps(table, plan, truncation_key=key)
-        count.check_unchanged(table, read_once=not plan.finds)
+        count.check_unchanged(table, read_once=not plan.found_columns)
         return _Exact(exact, steps)
 
     def draw(exact: _Exact) -> Outcome:
@@ -227,7 +227,7 @@ def _measured(table: Table, strategy: Strategy, exact: _Exact, key: bytes) -> tu
     tables can be counted, and is used for the sketch of the table.
     """
     plan = strategy.plan
-    if not plan.finds:
+    if not plan.found_columns:
         return plan, strategy.measure(lambda marginals: exact.tables)
     searches = search(plan, exact.steps)
     with_cells = resolve(plan, searches)
@@ -239,7 +239,7 @@ def _measured(table: Table, strategy: Strategy, exact: _Exact, key: bytes) -> tu
 
 def _as_asked(plan: Plan, stored: Plan) -> Plan:
     """Return `plan`, whose texts for readers may differ from the stored one, with the found cells and the strategy."""
-    found = {name: plan.column(name).with_cells_of(stored.column(name)) for name in plan.finds}
+    found = {name: plan.column(name).with_cells_of(stored.column(name)) for name in plan.found_columns}
     return plan.with_columns(found).model_copy(update={"strategy": stored.strategy})
 
 
@@ -308,7 +308,7 @@ def _table_and_measures(plan: Plan, table: Columns) -> str:
     'sex (each person in one cell)'
     """
     measures = [f"mean {name}" for name in plan.means(table)] + [f"sum {name}" for name in plan.sums(table)]
-    if cells := plan.tally_with(table).cells:
+    if cells := plan.tally_of(table).cells:
         measures.append("each person in one cell" if cells == 1 else f"each person in at most {cells} cells")
     measures += [f"quantiles {name}" for name in plan.amounts(table) if plan.quantiles(table, name)]
     measures += [each.column.replace("_", " ") for each in plan.associations(table)]

@@ -13,8 +13,9 @@ from numbers import Rational
 import numpy as np
 
 from dpengine.array_types import Ints
+from dpengine.marginals.measurement import Allocation, Measurement
 
-__all__ = ["laplace"]
+__all__ = ["laplace", "noisy_measurement"]
 
 
 def laplace(scale: Rational | float, shape: int | Sequence[int], random: np.random.Generator) -> Ints:
@@ -23,3 +24,8 @@ def laplace(scale: Rational | float, shape: int | Sequence[int], random: np.rand
     one = random.geometric(1 - math.exp(-1 / float(scale)), (2, *size))
     noise: Ints = one[0] - one[1]
     return noise
+
+
+def noisy_measurement(allocation: Allocation, exact: Ints, random: np.random.Generator) -> Measurement:
+    """Return a measurement of `exact` counts with this noise, at the scale of the `allocation`."""
+    return Measurement(allocation, exact + laplace(allocation.scale_in_units, exact.shape, random))

@@ -13,17 +13,14 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from dpengine import Ledger, Plan, errors, predict
 from dpengine.cli import MEANINGS, STATUSES, main
 from dpengine.version import VERSION
 from tests.charges import charge
+from tests.command import run
 from tests.plans import CLINIC, letters_plan
-
-
-def run(*arguments: object, **environment: str) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments], env=environment)
 
 
 def on_an_old_terminal(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -181,7 +178,7 @@ def test_a_name_forges_no_line_and_sends_the_terminal_no_control_codes(tmp_path:
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_a_prediction_says_if_the_plan_is_refused(form: list[str], tmp_path: Path) -> None:
-    """It used to promise errors of a release that there could not be."""
+    """Predicted errors alone would promise a release that the plan cannot have."""
     plan = tmp_path / "plan.yaml"
     for epsilon, refused in (("'0.000001'", True), ("'1'", False)):
         plan.write_text(CLINIC.replace('epsilon: "1"', f"epsilon: {epsilon}") + "strategy: adaptive\n")

@@ -12,8 +12,8 @@ import pytest
 from dpengine import Ledger
 from dpengine.accounting.approval.request import State
 from dpengine.cli import approval
+from tests.command import run
 from tests.plans import CLINIC
-from tests.test_cli import run
 
 HERE = "--ledger"
 

@@ -16,8 +16,8 @@ import pytest
 from dpengine import Ledger
 from dpengine.measure.strategy_base import Strategy
 from tests.charges import charge
+from tests.command import run
 from tests.plans import CLINIC
-from tests.test_cli import run
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def test_a_dataset_without_a_record_is_named_as_such(url: str) -> None:
 
 
 def test_names_of_the_same_data_are_listed_as_one_budget(tmp_path: Path) -> None:
-    """Their charges were listed twice without a word, as if they had been paid twice."""
+    """Both names list all charges, and say why: otherwise these would seem to be paid twice."""
     url = f"sqlite:///{tmp_path / 'l.db'}"
     (tmp_path / "t.csv").write_text("age,region,visit\n1,North,2024-01-01\n", encoding="utf-8")
     for name, epsilon in (("clinic-2026", "1"), ("other", "2"), ("OTHER", "3")):

@@ -17,8 +17,8 @@ import pytest
 
 from dpengine import Ledger, Plan, release, signed_by, verify
 from dpengine.bundle.checks.cross_check import CrossCheck
+from tests.command import run
 from tests.plans import CLINIC, MEANS
-from tests.test_cli import run
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_a_column_mostly_in_other_gives_a_warning(tmp_path: Path, pay: str, told
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize(("seen", "told"), [("12/03/2024", True), ("2024-03-12", False)])
 def test_rows_that_are_mostly_left_out_give_a_warning(tmp_path: Path, seen: str, told: bool) -> None:
-    """A release of hardly any row, since no date could be read, was charged without a word."""
+    """If no date can be read, hardly any row counts, and the output says so."""
     (tmp_path / "t.csv").write_text("seen,sex\n" + f"{seen},f\n" * 500, encoding="utf-8")
     columns = [
         {"name": "seen", "kind": "date", "from": "2024-01-01", "to": "2024-12-31", "by": "month", "other": False,
@@ -353,7 +353,7 @@ def test_a_changed_mean_is_found(tmp_path: Path) -> None:
     release(pd.DataFrame({"sex": ["f", "m"] * 50, "pay": range(100)}), plan).save(path)
     with zipfile.ZipFile(path) as bundle:
         table = pd.read_csv(bundle.open("tables/01-sex.csv"))
-    check = CrossCheck(plan, plan.supports)
+    check = CrossCheck(plan, plan.estimated_tables)
 
     def as_written(number: float) -> str:
         return f"{number:.6f}".rstrip("0").rstrip(".")

@@ -13,8 +13,8 @@ from dpengine.accounting.signing_key import signing_key
 from dpengine.bundle import write
 from tests.bundle.test_signature import unsigned
 from tests.bundles import members_of, stated, with_portals, zipped
+from tests.command import run
 from tests.plans import CLINIC
-from tests.test_cli import run
 
 DEARER = CLINIC.replace('epsilon: "1"', 'epsilon: "2"')
 

@@ -113,7 +113,7 @@ def _bundle() -> bytes:
 def test_several_columns_and_the_tables_share_epsilon() -> None:
     age = "{name: age, kind: number, from: 0, to: 90, bins: {count: 3, share: 1/5}}"
     asked = plan(PLAN.replace("tables: [[pay, sex], [sex]]", f"  - {age}\ntables: [[pay, sex], [age]]"))
-    assert asked.for_tables == Fraction(7, 10)
+    assert asked.epsilon_for_tables == Fraction(7, 10)
     finished = dpe.release(people().assign(age=np.arange(600) % 90), asked)
     assert [each.cost for each in finished.measured.searches] == [Fraction(1, 10), Fraction(1, 5)]
     assert finished.measured.cost == 1
@@ -149,7 +149,7 @@ def test_the_rows_of_each_person_in_found_bins_are_those_that_the_owner_is_shown
 def test_ranges_are_measured_with_what_finding_leaves() -> None:
     asked = plan(PLAN.replace("tables: [[pay, sex], [sex]]", "tables: [{columns: [pay], ranges: true}]"))
     finished = dpe.release(people(), asked.model_copy(update={"strategy": "adaptive"}))
-    assert [each.cost for each in finished.measured.trees] == [asked.for_tables]
+    assert [each.cost for each in finished.measured.trees] == [asked.epsilon_for_tables]
     assert finished.measured.cost == 1
 
 
@@ -313,7 +313,7 @@ def test_bins_that_cannot_be_found_are_refused(column: str, message: str) -> Non
 def test_the_cells_that_follow_are_a_function_of_the_noisy_counts() -> None:
     finished = dpe.release(people(), plan())
     assert resolve(plan(), finished.measured.searches) == finished.plan
-    assert resolved(finished.plan).plan.for_tables == Fraction(9, 10)
+    assert resolved(finished.plan).plan.epsilon_for_tables == Fraction(9, 10)
     column = finished.plan.column("pay")
     assert isinstance(column, dpe.Number)
     assert set(column.edges) <= {Decimal(5 * k) for k in range(81)}

@@ -23,8 +23,8 @@ from dpengine.measure.strategy import decide, resolved
 from dpengine.release import is_recorded, true_counts
 from dpengine.spec.exchange import csvw_eo
 from tests.bundles import manifest_in, members_of, with_search, zipped
+from tests.command import run
 from tests.replay import check_only_outputs_decide
-from tests.test_cli import run
 
 PLAN = """
 dataset: pay
@@ -187,7 +187,7 @@ def test_predictions_are_those_of_the_stated_end_and_of_the_tables_share() -> No
 def test_what_follows_is_a_function_of_the_noisy_counts() -> None:
     finished = dpe.release(people(), plan())
     assert resolve(plan(), finished.measured.searches) == finished.plan
-    assert resolved(finished.plan).plan.for_tables == Fraction(9, 10)
+    assert resolved(finished.plan).plan.epsilon_for_tables == Fraction(9, 10)
 
 
 @cache

@@ -19,8 +19,8 @@ from dpengine.measure.strategy import decide
 from dpengine.spec.categories.universe import NONE_FOUND
 from dpengine.spec.exchange import csvw_eo
 from tests.bundles import manifest_in, members_of, with_search, zipped
+from tests.command import run
 from tests.replay import price, recorded, replayed
-from tests.test_cli import run
 
 PLAN = """
 dataset: post

@@ -20,9 +20,9 @@ from dpengine.accounting import database
 from dpengine.cli import MEANINGS, main
 from dpengine.settings import FILE, Settings, variable
 from tests.charges import charge
+from tests.command import run
 from tests.conftest import empty_schema
 from tests.plans import CLINIC
-from tests.test_cli import run
 from tests.test_docs import rows
 
 ROOT = Path(__file__).parent.parent

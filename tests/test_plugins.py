@@ -18,9 +18,9 @@ from dpengine.accounting.entry import Kind
 from dpengine.charts.figures import release_figure
 from dpengine.export import export, published
 from dpengine.mechanism import MechanismResult, Noise, reopen, run_mechanism
+from tests.command import run
 from tests.documents import blocks
 from tests.plans import CLINIC
-from tests.test_cli import run
 
 EXAMPLES = Path(__file__).parent.parent / "docs" / "plugins"
 PAGE = EXAMPLES.with_suffix(".md").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ import pytest
 from dpengine import Ledger, SettingsError
 from dpengine.settings import FILE, PREFIX, Settings, check_temporary_folder, origin, settings, variable
 from pages.parts.access.settings import check_start
-from tests.test_cli import run
+from tests.command import run
 from tests.test_docs import rows
 
 ROOT = Path(__file__).parent.parent

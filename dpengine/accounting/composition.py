@@ -49,10 +49,10 @@ def advanced_composition(epsilon: Fraction, times: int, delta: Fraction) -> floa
     3.73
     """
     _check(times, epsilon)
-    each = float(epsilon)
-    if each > MAX_EXPONENT:
+    per_release = float(epsilon)
+    if per_release > MAX_EXPONENT:
         return math.inf
-    return _up(each * math.sqrt(2 * times * log_inverse(delta)) + times * each * math.expm1(each))
+    return _up(per_release * math.sqrt(2 * times * log_inverse(delta)) + times * per_release * math.expm1(per_release))
 
 
 def zcdp_rho(epsilon: Fraction, times: int = 1) -> Fraction:

@@ -102,7 +102,7 @@ class Neighbours:
             return self
         plan = resolve(self.plan, searches)
         return self._by_found_cells.setdefault(
-            tuple(plan.column(name).labels for name in plan.finds), replace(self, plan=plan)
+            tuple(plan.column(name).labels for name in plan.found_columns), replace(self, plan=plan)
         )
 
     @cached_property

@@ -168,7 +168,7 @@ class _Setting:
     def in_found_cells(self, measured: Measurements) -> _Setting:
         """Return the setting with privately found bins instead of steps, whose places are the values."""
         plan = resolve(self.plan, measured.searches)
-        edges = {name: [float(edge) for edge in column.edges] for name in plan.finds
+        edges = {name: [float(edge) for edge in column.edges] for name in plan.found_columns
                  if isinstance(column := plan.column(name), Number)}  # fmt: skip
         places = {name: np.searchsorted(each[1:-1], self.rows[name], side="right") for name, each in edges.items()}
         person = {name: int(np.searchsorted(each[1:-1], self.person[name], side="right"))
@@ -185,9 +185,9 @@ def _letters(tables: Any, strategy: str, epsilon: Fraction, sizes: Mapping[str, 
     return Plan(dataset="audit", epsilon=epsilon, columns=columns, tables=tables, strategy=strategy)  # type: ignore[arg-type]
 
 
-def _two_by_two(epsilon: Fraction, strategy: str, tables: Any, each: int = 6) -> _Setting:
-    """Build a setting of two columns of two values; 2 × `each` rows hold them equally often, and independently."""
-    rows = {"a": np.repeat([0, 1], each), "b": np.tile([0, 1], each)}
+def _two_by_two(epsilon: Fraction, strategy: str, tables: Any, per_value: int = 6) -> _Setting:
+    """Build a setting of two columns of two values; of each column, `per_value` rows have each value, independently."""
+    rows = {"a": np.repeat([0, 1], per_value), "b": np.tile([0, 1], per_value)}
     return _Setting(rows, {"a": 1, "b": 0}, _letters(tables, strategy, epsilon, {"a": 2, "b": 2}))
 
 

@@ -16,8 +16,8 @@ from dpengine.accounting.entry import Entry
 from dpengine.bundle.report import about, promise, provenance, templates
 from dpengine.exact import exactly
 from dpengine.measure.strategy import decide
+from dpengine.results.interval_estimates import decimals_of
 from dpengine.results.published_columns import measures
-from dpengine.results.spans import decimals_of
 from dpengine.spec.counted_wording import counting_in_words
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import headings_of, name_of, people

@@ -104,12 +104,12 @@ def plan_in(members: Archive) -> Plan:
     Raises `PlanError` and `ReleaseError` where these cannot be read.
     """
     plan = Plan.loads(members.read("plan.yaml", strict_yaml.MAX_BYTES).decode())
-    return resolve(plan, searches_in(members, plan)) if plan.finds else plan
+    return resolve(plan, searches_in(members, plan)) if plan.found_columns else plan
 
 
 def max_bytes(plan: Plan) -> int:
     """Return the maximum size in bytes of the file in a bundle of `plan`."""
-    return 10_000 + sum(6 * len(name) + _most_bytes(plan, name) for name in plan.finds)
+    return 10_000 + sum(6 * len(name) + _most_bytes(plan, name) for name in plan.found_columns)
 
 
 def searches_in(members: Archive, plan: Plan) -> tuple[Search, ...]:
@@ -120,7 +120,7 @@ def searches_in(members: Archive, plan: Plan) -> tuple[Search, ...]:
         entries = _FILE.validate_json(members.read(FILE, max_bytes(plan)))
     except ValidationError:
         raise ReleaseError(f"{FILE} does not hold the counts of boxes or keys, by column") from None
-    if tuple(entries) != plan.finds:
+    if tuple(entries) != plan.found_columns:
         raise ReleaseError(f"{FILE} is not of the columns whose cells are found by plan.yaml")
     return tuple(_search(plan, name, entry) for name, entry in entries.items())
 

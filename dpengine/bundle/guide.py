@@ -85,7 +85,7 @@ def reading_entries(result: Result) -> list[Entry]:
     """Return how to add up and compare the numbers, what synthetic rows are for, and what words in the files mean."""
     first = result.plan.marginals[0]
     example = _example(heading_of(result.plan, first), result.half_width(first))
-    rows_only = result.measured.boxes is None and not result.plan.tallied
+    rows_only = result.measured.boxes is None and not result.plan.has_distinct
     others = (COMPARING, *((REPLICATES,) if rows_only else ()), synthetic_entry(result.plan))
     entries = [entry.translated(**example) for entry in (*ADDING[estimator(result.plan)], *others)]
     words = [f"{english} = {here}" for english, here in words_in_files(result.plan).items()]
@@ -100,7 +100,7 @@ def synthetic_entry(plan: Plan) -> Entry:
 
 def _levels(plan: Plan) -> list[Entry]:
     """Return what the names of levels mean, if a table has them."""
-    pairs = zip(plan.released, plan.resolution.declared(plan.released), strict=True)
+    pairs = zip(plan.released, plan.resolution.declared_columns(plan.released), strict=True)
     return [LEVELS.translated(coarse=name, column=column) for name, column in pairs if name != column][:1]
 
 

@@ -47,7 +47,7 @@ def describe(result: Result) -> dict[str, Any]:
                 "columns": list(table),
                 "file": file,
                 "cells": plan.cells(table),
-                **_persons(plan, plan.tally_of(table)),
+                **_persons(plan, plan.tally_index(table)),
                 # If half-widths differ from cell to cell, this is the largest; of a model, that of 95 in 100 cells.
                 "half_width_95": float(f"{result.half_width(table):.12g}"),
             }

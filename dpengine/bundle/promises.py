@@ -112,7 +112,7 @@ def file_names(plan: Plan, schema_version: int = SCHEMA_VERSION) -> list[str]:
     if schema_version >= 5:
         tables, portals = [each for file in tables for each in (file, parquet_name(file))], list(PORTALS)
     texts = ["report.html", "registry.yaml"]
-    searches = ["found.json"] if plan.finds else []
+    searches = ["found.json"] if plan.found_columns else []
     return ["README.txt", "plan.yaml", *searches, *tables, "synthetic.csv", *texts, *portals, "manifest.json"]
 
 
@@ -178,7 +178,7 @@ def _counted(plan: Plan) -> dict[str, Any]:
     """Say which rows all counts and intervals refer to: all that have a cell, or those kept under the bound."""
     if plan.unit.id is None:
         return {"what": "rows", "text": ALL_ROWS}
-    if plan.tallied:
+    if plan.has_distinct:
         of_rows = any(tally.cells is None for tally in plan.tallies)
         what = "people" if not of_rows else "kept rows and people"
         return {"what": what, "rows_per_person": plan.unit.rows, "text": persons_counted(plan)}
@@ -195,7 +195,7 @@ def _not_protected(plan: Plan, wording: Wording) -> list[str]:
 def _cells(plan: Plan, name: str) -> dict[str, Any]:
     """Describe a column's cells in published order, and where that knowledge comes from."""
     column = plan.column(name)
-    (declared,) = plan.resolution.declared((name,))
+    declared = plan.resolution.column_of(name)
     coarse = {} if declared == name else {"level_of": declared}
     return coarse | {
         "kind": column.kind,
@@ -249,8 +249,8 @@ def _has_pairs(plan: Plan) -> bool:
 
 def _amount_sentences(plan: Plan, wording: Wording) -> list[str]:
     """Say how means, quantiles, slopes and amounts of synthetic rows are made; earlier versions do not say it."""
-    bounds = [name for name in plan.finds if isinstance(plan.column(name), Amount)]
-    sentences = [(len(plan.finds) > len(bounds), wording.found), (bool(bounds), FOUND_BOUND),
+    bounds = [name for name in plan.found_columns if isinstance(plan.column(name), Amount)]
+    sentences = [(len(plan.found_columns) > len(bounds), wording.found), (bool(bounds), FOUND_BOUND),
             (_has_means(plan), wording.means), (_has_deviations(plan), DEVIATIONS),
             (_has_quantiles(plan), wording.quantiles),
             (_has_pairs(plan), wording.associations), (bool(plan.amounts(())), wording.amounts)]  # fmt: skip

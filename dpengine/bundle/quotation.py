@@ -10,8 +10,8 @@ from dpengine.charts.cells import CellsOfTable
 from dpengine.charts.drawable import Drawable
 from dpengine.charts.forms import makes_spans
 from dpengine.exact import exactly
+from dpengine.results.interval_estimates import MAX_WIDTH, decimals_of
 from dpengine.results.published_columns import Measure
-from dpengine.results.spans import MAX_WIDTH, decimals_of
 from dpengine.spec.counted_wording import counted_noun
 from dpengine.spec.declared import changed
 from dpengine.spec.domain import Column

@@ -106,7 +106,7 @@ def _blank(what: str) -> str:
 def _tables(result: Result) -> str:
     tables = [" × ".join(table) for table in result.plan.marginals]
     more = f" and {len(tables) - 10} more" if len(tables) > 10 else ""
-    counted = f" {persons_counted(result.plan)}" if result.plan.tallied else ""
+    counted = f" {persons_counted(result.plan)}" if result.plan.has_distinct else ""
     return f"Counts by {'; '.join(tables[:10])}{more}, with synthetic rows that agree with them.{counted}"
 
 

@@ -174,7 +174,7 @@ def about(plan: Plan) -> dict[str, Any]:
         "has_bins": any(isinstance(plan.column(name), Number) for name in plan.released),
         "in_words": join_names(worded) if worded else "",
         "clocks": _clocks(plan),
-        "found": join_names([plan.column(name).heading for name in plan.finds]) if plan.finds else "",
+        "found": join_names([plan.column(name).heading for name in plan.found_columns]) if plan.found_columns else "",
         "counted": counted_noun(plan),
         "rows_counted": rows_counted(plan),
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,9 @@ from dpengine.charts.grids import APART, facets_across
 from dpengine.charts.heatmap import AXIS
 from dpengine.charts.level_rows import level_rows
 from dpengine.charts.levels import level_table, level_tree
+from dpengine.results.interval_estimates import IntervalEstimates
 from dpengine.results.published_columns import NUMBERS, Measure, measures, number_columns, published_name
 from dpengine.results.result import Result
-from dpengine.results.spans import Span
 from dpengine.spec.counted_wording import counting_in_words
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, label_words, people
@@ -73,27 +72,21 @@ def count_texts(cells: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, str]]:
 
 def measure_texts(result: Result, table: Columns, rows: int | None) -> dict[str, list[Texts]]:
     """Write the numbers of a table's amounts in the first `rows` cells, or in all, by their headings."""
-    return {
-        heading: list(
-            islice(
-                (
-                    (_written(middle, span.digits), _written(low, span.digits), _written(high, span.digits))
-                    for middle, low, high in zip(*map(np.ravel, span.numbers), strict=True)
-                ),
-                rows,
-            )
-        )
-        for heading, span in _spans(result, table).items()
-    }
+    texts: dict[str, list[Texts]] = {}
+    for heading, interval in _interval_estimates(result, table).items():
+        cells = zip(*(values.ravel()[:rows] for values in interval.numbers), strict=True)
+        texts[heading] = [(_written(value, interval.digits), _written(low, interval.digits),
+                           _written(high, interval.digits)) for value, low, high in cells]  # fmt: skip
+    return texts
 
 
-def _spans(result: Result, table: Columns) -> dict[str, Span]:
+def _interval_estimates(result: Result, table: Columns) -> dict[str, IntervalEstimates]:
     """Return the numbers of a table's amounts, and then of pairs of them, by their headings."""
     plan = result.plan
     return {
-        heading: span
+        heading: interval
         for measure in measures(plan, table)
-        for heading, span in zip(measure.headings(plan), result.spans(table, measure), strict=True)
+        for heading, interval in zip(measure.headings(plan), result.interval_estimates(table, measure), strict=True)
     }
 
 
@@ -104,7 +97,7 @@ def _written(value: float, digits: int) -> str:
 def _amount_texts(result: Result, table: Columns, rows: int) -> dict[str, list[str]]:
     """Write the numbers of a table's amounts in the first `rows` cells with their intervals, by their headings."""
     texts = measure_texts(result, table, rows)
-    noisy = {heading: span.noisy.ravel() for heading, span in _spans(result, table).items()}
+    noisy = {heading: interval.noisy.ravel() for heading, interval in _interval_estimates(result, table).items()}
     return {
         heading: [_with_interval(*each, noisy[heading][k]) for k, each in enumerate(written)]
         for heading, written in texts.items()

@@ -168,7 +168,7 @@ def _examined(members: Archive, *, isolated: bool) -> tuple[dict[str, Any], dict
         checked = read_manifest(members.read("manifest.json", sizes.BASE_BYTES))[1]
         raise ReleaseError([*faults, *_wrong_contents(members, checked, None)])
     searches: tuple[Search, ...] = ()
-    if plan.finds:
+    if plan.found_columns:
         try:
             searches = searches_in(members, plan)
             plan = resolve(plan, searches)
@@ -229,7 +229,7 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
         entries = promised[key].items()
         wrong += [f"{key} → {name}" for name, value in entries if _differ(manifest[key].get(name), value)]
     files = [
-        (list(table), file, plan.cells(table), plan.tally_with(table).cells)
+        (list(table), file, plan.cells(table), plan.tally_of(table).cells)
         for table, file in table_files(plan, checked.schema_version).items()
     ]
     has_model = checked.schema_version >= 3 and estimator(plan) in (Estimator.MODEL, Estimator.PARTS)
@@ -251,8 +251,8 @@ def _first_version(plan: Plan) -> int:
     since = {
         8: plan.coarser_levels is not None,
         7: any(getattr(column, "affixes", ()) for column in plan.columns),
-        6: bool(plan.finds),
-        4: bool(plan.tallied or plan.in_parts or plan.associations(())),
+        6: bool(plan.found_columns),
+        4: bool(plan.has_distinct or plan.in_parts or plan.associations(())),
     }
     return max((version for version, asked in since.items() if asked), default=1)
 

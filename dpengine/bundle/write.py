@@ -131,7 +131,7 @@ def _contents(
 
     yield "README.txt", [report.read_me(result, manifest).encode()]
     yield "plan.yaml", [result.plan.dumps().encode()]
-    if result.plan.finds:
+    if result.plan.found_columns:
         yield found_file.FILE, [found_file.to_text(result.plan, result.measured.searches).encode()]
     facts = parquet.facts(manifest)
     for table, name in table_files(result.plan).items():

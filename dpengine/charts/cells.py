@@ -184,14 +184,14 @@ class CellsOfTable(Cells):
         left = [name for name in rest if name in shown]
         axes = [left.index(name) for name in shown]
         if measure is None:
-            alike = result.of_tally(plan.tally_of(table))
+            alike = result.of_tally(plan.tally_index(table))
             cells, shape = alike.cells(rest), plan.shape(rest)
             numbers = [cells[name].reshape(shape) for name in NUMBERS]
             noisy, digits, named, name = alike.mostly_noise(rest), 0, noun(plan, table), _("count")
         else:
-            span = result.spans(rest, measure)[place]
-            numbers = [span.middle, span.middle, span.low, span.high]
-            noisy, digits, name = span.noisy, span.digits, measure.headings(plan)[place]
+            interval = result.interval_estimates(rest, measure)[place]
+            numbers = [interval.value, interval.value, interval.low, interval.high]
+            noisy, digits, name = interval.noisy, interval.digits, measure.headings(plan)[place]
             named = plan.column(measure.amount).heading if measure.parts else name
         super().__init__(
             columns,

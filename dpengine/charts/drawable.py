@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy.typing as npt
 
 from dpengine.array_types import Bools, Columns, Ints
+from dpengine.results.interval_estimates import IntervalEstimates, is_noise
 from dpengine.results.published_columns import ENDS, Measure, measures
 from dpengine.results.result import EXACT
-from dpengine.results.spans import Span, is_noise
 from dpengine.results.views.published import PublishedTables
 from dpengine.spec.plan import Plan
 
@@ -39,7 +39,7 @@ class Drawable(Protocol):
     def mostly_noise(self, table: Columns) -> Bools:
         """Return which cells cannot be distinguished from empty ones, one axis a column."""
 
-    def spans(self, table: Columns, measure: Measure) -> tuple[Span, ...]:
+    def interval_estimates(self, table: Columns, measure: Measure) -> tuple[IntervalEstimates, ...]:
         """Return the numbers of a measure with their intervals: one for each quantile, and otherwise one."""
 
 
@@ -60,7 +60,7 @@ class TablesOfFile:
 
     def offers(self, table: Columns, measure: Measure | None = None) -> bool:
         stored = self.plan.by_columns.get(frozenset(table))
-        if stored is None or self._tally not in (None, self.plan.tally_of(stored)):
+        if stored is None or self._tally not in (None, self.plan.tally_index(stored)):
             return False
         return measure is None or measure in measures(self.plan, stored)
 
@@ -86,12 +86,12 @@ class TablesOfFile:
         noisy: Bools = (self._laid_out(table, "low") == 0) & uncertain
         return noisy
 
-    def spans(self, table: Columns, measure: Measure) -> tuple[Span, ...]:
+    def interval_estimates(self, table: Columns, measure: Measure) -> tuple[IntervalEstimates, ...]:
         amount = self.plan.amount(measure.amount)
         made = []
         for name in measure.names:
             middle, low, high = (self._laid_out(table, f"{name}{end}") for end in ENDS)
-            made.append(Span(middle, low, high, is_noise(measure.kind, amount, low, high)))
+            made.append(IntervalEstimates(middle, low, high, is_noise(measure.kind, amount, low, high)))
         return tuple(made)
 
     def _laid_out(self, table: Columns, name: str) -> npt.NDArray[Any]:

@@ -10,9 +10,9 @@ import numpy as np
 from dpengine.array_types import Floats
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.style import ACCENT, DASHES, GREY, INK, SYMBOLS, short_name, styled
+from dpengine.results.interval_estimates import decimals_of
 from dpengine.results.predict import half_width_curves, measure_curves
 from dpengine.results.published_columns import Measure, measures
-from dpengine.results.spans import decimals_of
 from dpengine.spec.counted_wording import noun
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, name_of

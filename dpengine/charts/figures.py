@@ -187,8 +187,8 @@ def comparison_figure(
     """Draw published counts, means or sums against `exact` ones: for the data owner only, never for publication."""
     from plotly.graph_objects import Figure  # only where it is drawn: it takes long to load
 
-    published, true = (result.counts(table) if measure is None else result.spans(table, measure)[0].middle), exact
-    published, true = published.ravel(), true.ravel()
+    published = result.counts(table) if measure is None else result.interval_estimates(table, measure)[0].value
+    published, true = published.ravel(), exact.ravel()
     known = ~np.isnan(true)
     labels = [_joined(result, table, int(k)) for k in np.flatnonzero(known)]
     published, true = published[known], true[known]

@@ -60,8 +60,8 @@ def facets_chart(cells: Cells, together: Cells, dark: bool) -> Drawing:
     if shapes:
         data.append(explain_marks(grids[1], dark))
         layout["shapes"] = shapes
-    each = 110 + (24 if down * len(rows) <= 60 else 14) * len(rows)
-    return Drawing(data, layout | {"height": max(360, down * each + room_below(columns) // 2)})
+    height = 110 + (24 if down * len(rows) <= 60 else 14) * len(rows)
+    return Drawing(data, layout | {"height": max(360, down * height + room_below(columns) // 2)})
 
 
 def _facets(cells: Cells, together: Cells) -> list[Grid]:

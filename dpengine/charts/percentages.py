@@ -108,5 +108,5 @@ def percentages_drawing(cells: PercentCells, plan: Plan, *, dark: bool = False) 
 def group_in_words(plan: Plan, table: Columns, group: Sequence[str]) -> str:
     """Return of whom percentages in `table` are: of all that it counts, or of each group of some columns."""
     if not group:
-        return _("all {unit}", unit=counted_noun(plan.tally_with(table).plan))
+        return _("all {unit}", unit=counted_noun(plan.tally_of(table).plan))
     return _("each group of {columns}", columns=heading_of(plan, tuple(group)))

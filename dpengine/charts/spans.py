@@ -78,12 +78,12 @@ def span_chart(parts: Sequence[Cells], dark: bool, *, bars: bool = False, larges
         line_name(first.noun) if single else "",
         short_name(first.headings[0]),
     )
-    each = 64 + (ROW + DODGE * (len(chosen) - 1)) * len(labels)
+    height = 64 + (ROW + DODGE * (len(chosen) - 1)) * len(labels)
     return Drawing(
         data,
         layout
         | {
-            "height": min(MAX_HEIGHT, max(220, 110 + each * down)),
+            "height": min(MAX_HEIGHT, max(220, 110 + height * down)),
             "scattermode": "group",
             "scattergap": 0.35,
             "bargap": 0.3,

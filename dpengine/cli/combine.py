@@ -70,7 +70,7 @@ def combine(
         return
     named = "" if earlier is None else release_in_words(earlier.plan, earlier.manifest)
     plan = release.plan
-    plan = plan.tally_with(number.table).plan if number.table else plan
+    plan = plan.tally_of(number.table).plan if number.table else plan
     say(quotation_of_several(plan, (number.value, number.low, number.high), cells, since=named, **more))
 
 

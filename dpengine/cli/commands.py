@@ -158,13 +158,13 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
             "more accurate than measuring each table. State a public, rough number as rows_about: auto goes by it"
         )
     if as_json:
-        finds = {name: exact_text(loaded.epsilon * loaded.column(name).share) for name in loaded.finds}
+        finds = {name: exact_text(loaded.epsilon * loaded.column(name).share) for name in loaded.found_columns}
         price = {"dataset": loaded.dataset, "epsilon": exact_text(loaded.epsilon)} | ({"finds": finds} if finds else {})
         click.echo(json.dumps(price | {"tables": error_entries(frame)}))
         return
     budget = f"the budget of {loaded.dataset}"
     say(f"each ε from {budget}" if epsilons else f"ε = {exact_text(loaded.epsilon)} from {budget}")
-    if loaded.finds:
+    if loaded.found_columns:
         say(found_in_words(loaded))
     say_errors(frame)
 

@@ -131,7 +131,7 @@ def _found(plan: Plan) -> dict[str, int | str]:
     """Return for each column the number of its cells that were found, or its upper bound."""
     from dpengine.spec.domain import Amount
 
-    columns = [plan.column(name) for name in plan.finds]
+    columns = [plan.column(name) for name in plan.found_columns]
     return {each.name: f"{each.high:f}" if isinstance(each, Amount) else each.declared_size for each in columns}
 
 

@@ -83,7 +83,7 @@ def count(
 
 
 def _tallies(plan: Plan, marginals: Sequence[Columns], tallies: Sequence[int] | None) -> list[int]:
-    return [plan.tally_of(each) for each in marginals] if tallies is None else list(tallies)
+    return [plan.tally_index(each) for each in marginals] if tallies is None else list(tallies)
 
 
 def count_unchanged(

@@ -29,7 +29,9 @@ class JointTables:
     def __init__(self, plan: Plan, marginals: Sequence[Columns]) -> None:
         self._resolution, self._wanted = plan.resolution, marginals
         stepped = any(isinstance(each, Stepped) for each in marginals)  # if one is, all are: see `count.count`
-        marginals = [plan.resolution.declared(each) for each in marginals]  # a coarser level is a sum of the column
+        marginals = [
+            plan.resolution.declared_columns(each) for each in marginals
+        ]  # a coarser level is a sum of the column
         # Sorted by name, whatever their order in the plan: the order of codes decides which rows of a person are kept.
         columns = [plan.column(name) for name in sorted(plan.used)]
         self.columns: list[Column] = [

@@ -14,14 +14,14 @@ __all__ = ["count_steps"]
 
 
 def count_steps(table: Table, plan: Plan, *, truncation_key: bytes) -> list[Ints | tuple[Ints, Ints]]:
-    """Return for each of `plan.finds` the exact number of rows in each step of its range, or of each key with rows.
+    """Return the exact number of rows in each step of the range, or of each key with rows, for `plan.found_columns`.
 
     Of an amount, rows are counted between candidates for its upper bound. Keys are given by their places
     (`count.count_keys`). Rows with another value, or none, are left out. At most `plan.unit.rows` rows of a person
     count, chosen as `count` chooses them. Raises `TableError` as `count` does.
     """
     counts: list[Ints | tuple[Ints, Ints]] = []
-    for name in plan.finds:
+    for name in plan.found_columns:
         if isinstance(plan.column(name), Category):
             counts.append(count_keys(table, plan, name, truncation_key=truncation_key))
             continue

@@ -36,11 +36,11 @@ from dpengine.marginals.noisy_pair import EMPTY
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.spec.categories.resolution import Resolution
 
-__all__ = ["Following", "Kept", "agree"]
+__all__ = ["FixedCounts", "ModelAndTables", "agree"]
 
 
 @dataclass(frozen=True)
-class Kept:
+class FixedCounts:
     """Whole counts over some columns that the rows of a model must have.
 
     `order` lists their flat cells so that those of a box stand together.
@@ -51,16 +51,17 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Following:
+class ModelAndTables:
     """A model of some columns, and tables of expected counts, in order, that must agree with it and each other.
 
-    Its rows have to keep some counts; tables of boxes with other columns, too, are already `whole`.
+    Rows drawn from the model must have the `fixed` counts. Tables of boxes that have other columns, too, are already
+    in `whole` numbers.
     """
 
     model: Pairwise
     tables: tuple[Marginal[np.float64], ...]
     resolution: Resolution
-    kept: tuple[Kept, ...] = ()
+    fixed: tuple[FixedCounts, ...] = ()
     whole: tuple[Marginal[np.int64], ...] = ()
 
     def after(self, rows: Counted, total: int) -> tuple[Marginal[np.int64], ...]:
@@ -78,7 +79,7 @@ def agree(
     measured_trees: Sequence[BoxTree] = (),
     levels: Sequence[Marginal[np.float64]] = (),
     model: Pairwise | None = None,
-) -> ConsistentTables | Following:
+) -> ConsistentTables | ModelAndTables:
     """Make tables agree: a fixed function of its arguments.
 
     `values` are those measured for the marginals of `squares`; counts are their sums over `amounts`. `trees` are boxes
@@ -90,7 +91,7 @@ def agree(
     trees = [replace(tree, total=float(total)) for tree in trees]
     expected = [*(Marginal(tree.boxes.columns, tree.table) for tree in trees), *levels]
     single = {name: each.project((name,)).values for each in expected[::-1] for name in each.columns}
-    of_rows = [tuple(model.one)] if model is not None else []
+    of_rows = [tuple(model.one_way)] if model is not None else []
     fitted = fit_tables(squares, estimate, counted_tables(squares, amounts), total, single)
     earlier = [*of_rows, *(each.columns for each in expected)]
     # Of rows and levels, tables at a coarser level are sums; of boxes, only the tables themselves are known.
@@ -136,12 +137,12 @@ def _following(
     boxed: Sequence[tuple[Marginal[np.float64], Ints]],
     resolution: Resolution,
     total: int,
-) -> Following:
+) -> ModelAndTables:
     """Return a model and the `expected` tables in an order in which these follow it.
 
     `boxed` are expected counts of the tables of boxes, and their cells in order.
     """
-    columns = tuple(model.one)
+    columns = tuple(model.one_way)
     order = tree_order(resolution, [columns, *(each.columns for each in expected)])
     assert order is not None, "checked before anything is spent"
     by_columns = {each.columns: each for each in expected}
@@ -150,12 +151,12 @@ def _following(
         if of_boxes.columns in boxes:
             shared = boxes[of_boxes.columns][1].counts.columns
             model = _with_sums(model, Marginal(shared, _over(resolution, of_boxes, shared)), total)
-    return Following(
+    return ModelAndTables(
         model,
         tuple(by_columns[names] for names in order[1:] if names not in boxes),
         resolution,
-        tuple(kept for _counts, kept in boxes.values()),
-        tuple(counts for names, (counts, kept) in boxes.items() if kept.counts.columns != names),
+        tuple(fixed for _counts, fixed in boxes.values()),
+        tuple(counts for names, (counts, fixed) in boxes.items() if fixed.counts.columns != names),
     )
 
 
@@ -165,7 +166,7 @@ def _boxed(tree: BoxTree, measured: BoxTree, model: Pairwise) -> tuple[Marginal[
     If the model has all of its columns, the people of an unsplit box are divided among its cells as in the model.
     """
     columns = tree.boxes.columns
-    if not {*columns} <= {*model.one}:
+    if not {*columns} <= {*model.one_way}:
         return Marginal(columns, tree.table), tree.order
     leaves = measured.leaves[np.argsort(measured.starts[measured.leaves])]
     box = np.repeat(np.arange(leaves.size), measured.cells[leaves])
@@ -180,7 +181,7 @@ def _whole_boxes(
     columns: Columns,
     after_rows: Sequence[Columns],
     resolution: Resolution,
-) -> dict[Columns, tuple[Marginal[np.int64], Kept]]:
+) -> dict[Columns, tuple[Marginal[np.int64], FixedCounts]]:
     """Return tables of boxes in whole numbers, and what rows with `columns` are to keep of them.
 
     `boxed` are expected counts, and their cells in order; `after_rows` are the columns of all tables, in order. Tables
@@ -191,7 +192,7 @@ def _whole_boxes(
     by_columns = {table.columns: (table, order) for table, order in boxed}
     along_tree: list[Columns] = []
     for names in by_columns:
-        shared = resolution.shared(names, columns)
+        shared = resolution.shared_columns(names, columns)
         if shared and {*shared} <= {*columns}:
             longer = tree_order(resolution, [*along_tree, names])
             if longer is not None and _others_can_follow(resolution, [columns, *longer], after_rows):
@@ -201,25 +202,25 @@ def _whole_boxes(
     for names in along_tree:
         table, order = by_columns[names]
         total = round(float(table.values.sum()))
-        if any(resolution.shared(names, each.columns) for each in whole):
+        if any(resolution.shared_columns(names, each.columns) for each in whole):
             counts = follow(resolution, table, whole, total)
         else:
             values = np.empty(order.size, dtype=np.int64)
             values[order] = round_to_total(table.values.ravel()[order], total)
             counts = Marginal(names, values.reshape(table.values.shape))
         whole.append(counts)
-        shared = resolution.shared(names, columns)
+        shared = resolution.shared_columns(names, columns)
         sums = Marginal(shared, _over(resolution, counts, shared))
-        found[names] = counts, Kept(sums, order if shared == names else np.arange(sums.values.size))
+        found[names] = counts, FixedCounts(sums, order if shared == names else np.arange(sums.values.size))
     return found
 
 
 def _others_can_follow(resolution: Resolution, first: Sequence[Columns], order: Sequence[Columns]) -> bool:
     """Return whether all other tables can follow `first` in `order`: each shares with earlier ones what one has."""
-    earlier = [{*resolution.known(table)} for table in first]
+    earlier = [{*resolution.determined_columns(table)} for table in first]
     for table in order:
         if table not in first:
-            own = {*resolution.known(table)}
+            own = {*resolution.determined_columns(table)}
             if not any(own & set().union(*earlier) <= known for known in earlier):
                 return False
             earlier.append(own)
@@ -236,18 +237,18 @@ def _over(resolution: Resolution, table: Marginal[Number], columns: Columns) -> 
 def _with_sums(model: Pairwise, sums: Marginal[np.float64], total: int) -> Pairwise:
     """Return a model of `total` people whose columns and pairs have the `sums` of a table of some of its columns."""
     scale = total / model.total if model.total else 0.0
-    one = {name: counts * scale for name, counts in model.one.items()}
-    one |= {name: sums.project((name,)).values for name in sums.columns}
-    two = {}
-    for (a, b), counts in model.two.items():
+    one_way = {name: counts * scale for name, counts in model.one_way.items()}
+    one_way |= {name: sums.project((name,)).values for name in sums.columns}
+    two_way = {}
+    for (a, b), counts in model.two_way.items():
         if {a, b} <= {*sums.columns}:
-            two[a, b] = sums.project((a, b)).values
+            two_way[a, b] = sums.project((a, b)).values
         elif {a, b} & {*sums.columns}:
-            two[a, b] = rake(counts + EMPTY, [((0,), one[a]), ((1,), one[b])], RAKING_SWEEPS)
+            two_way[a, b] = rake(counts + EMPTY, [((0,), one_way[a]), ((1,), one_way[b])], RAKING_SWEEPS)
         else:
-            two[a, b] = counts * scale
+            two_way[a, b] = counts * scale
     known = (sums.columns,) if model.direct and len(sums.columns) > 1 else ()
-    return replace(model, total=float(total), one=one, two=two, direct=(*model.direct, *known))
+    return replace(model, total=float(total), one_way=one_way, two_way=two_way, direct=(*model.direct, *known))
 
 
 def _in_order(

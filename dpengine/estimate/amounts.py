@@ -210,8 +210,8 @@ def fit_means(
         others = tuple(axis for axis, name in enumerate(columns) if name not in part)
         size = np.asarray(people.sum(axis=others, keepdims=True))
         sums, variance = observed(part)
-        beyond = sums.reshape(size.shape) - (people * (means - start)).sum(axis=others, keepdims=True)
-        means = np.clip(means + fit(beyond, size, variance), 0.0, 1.0)
+        difference = sums.reshape(size.shape) - (people * (means - start)).sum(axis=others, keepdims=True)
+        means = np.clip(means + fit(difference, size, variance), 0.0, 1.0)
     return means
 
 

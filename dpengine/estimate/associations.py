@@ -79,40 +79,44 @@ class _Sums:
 
 
 def associations(
-    each: Association, of: Amount, on: Amount, table: Columns, soft: SoftEstimates
+    association: Association, of: Amount, on: Amount, table: Columns, soft: SoftEstimates
 ) -> tuple[Floats, Floats, Floats]:
     """Return an association in each cell of `table`, and the ends of its 95 % interval, in the amounts' own units."""
     everybody = np.zeros(1)
     for part in [(), table] if table else [()]:
-        rows = soft.estimate((*part, *each.amounts))
-        sums = _sums(each, rows, of, on, part, soft)
-        everybody, low, high = _solve(each, sums, limit_of(each, on), float(everybody[0]))
+        rows = soft.estimate((*part, *association.amounts))
+        sums = _sums(association, rows, of, on, part, soft)
+        everybody, low, high = _solve(association, sums, limit_of(association, on), float(everybody[0]))
     shape = rows.shape[: len(table)]
-    middle, low, high = (_in_units(each, values, of, on).reshape(shape) for values in (everybody, low, high))
+    middle, low, high = (_in_units(association, values, of, on).reshape(shape) for values in (everybody, low, high))
     return middle, low, high
 
 
-def half_widths(each: Association, of: Amount, on: Amount, rows: Floats, table: Columns, soft: SoftEstimates) -> Floats:
+def half_widths(
+    association: Association, of: Amount, on: Amount, rows: Floats, table: Columns, soft: SoftEstimates
+) -> Floats:
     """Predict the half-widths of intervals, in the amounts' own units.
 
     `rows` are the expected rows of each cell of `table` with the amounts as last axes.
     """
-    _, low, high = _solve(each, _sums(each, rows, of, on, table, soft), limit_of(each, on), 0.0)
-    low, high = (_in_units(each, values, of, on) for values in (low, high))
+    _, low, high = _solve(association, _sums(association, rows, of, on, table, soft), limit_of(association, on), 0.0)
+    low, high = (_in_units(association, values, of, on) for values in (low, high))
     widths: Floats = (high - low).reshape(rows.shape[: len(table)]) / 2
     return widths
 
 
-def _in_units(each: Association, values: Floats, of: Amount, on: Amount) -> Floats:
+def _in_units(association: Association, values: Floats, of: Amount, on: Amount) -> Floats:
     """Return values of `_solve` in the amounts' own units; a standard deviation is solved for its square."""
-    scaled: Floats = unit_of(each, of, on) * (np.sqrt(values) if each.kind == "standard_deviation" else values)
+    scaled: Floats = unit_of(association, of, on) * (
+        np.sqrt(values) if association.kind == "standard_deviation" else values
+    )
     return scaled
 
 
-def _sums(each: Association, rows: Floats, of: Amount, on: Amount, table: Columns, soft: SoftEstimates) -> _Sums:
+def _sums(association: Association, rows: Floats, of: Amount, on: Amount, table: Columns, soft: SoftEstimates) -> _Sums:
     """Return the sums over the people whose amounts are known."""
     a, b = of.declared_size, on.declared_size
-    along = each.amounts
+    along = association.amounts
     if len(along) == 1:
         noise = soft.covariance_along((*table, *along), along)[:a, :a] + np.eye(a) / of.grain**2
         value, square = np.array(of.knot_fractions), (np.arange(a) == a - 1).astype(np.float64)
@@ -128,7 +132,7 @@ def _sums(each: Association, rows: Floats, of: Amount, on: Amount, table: Column
     )  # fmt: skip
 
 
-def _solve(each: Association, sums: _Sums, limit: float, others: float) -> tuple[Floats, Floats, Floats]:
+def _solve(association: Association, sums: _Sums, limit: float, others: float) -> tuple[Floats, Floats, Floats]:
     """Return θ for each group, shrunk towards that of `others` as far as it is noise, and its interval.
 
     For a standard deviation, θ is its square. `limit` limits the association itself.
@@ -138,21 +142,21 @@ def _solve(each: Association, sums: _Sums, limit: float, others: float) -> tuple
     s, t = (values - mean for values, mean in zip((sums.s, sums.t), sums.means, strict=True))
     var_s, var_t = sums.along(s, s), sums.along(t, t)
     people = np.maximum(sums.people, 1e-9)
-    beyond = np.zeros_like(people)  # the variance from the squares of noisy means in the right side
+    extra_variance = np.zeros_like(people)  # the variance from the squares of noisy means in the right side
     limits, times = (-limit, limit), 1
-    if each.kind == "standard_deviation":
+    if association.kind == "standard_deviation":
         product, limits, times = of_s, (0.0, limit**2), 3  # E[z⁴] of a normal z; of two, E[y²z²] is 1
-    if each.kind == "slope":
-        weights, beyond = of_t, 3 * (var_t / people) ** 2
-    if each.kind == "correlation":
+    if association.kind == "slope":
+        weights, extra_variance = of_t, 3 * (var_t / people) ** 2
+    if association.kind == "correlation":
         ratio = np.sqrt(
             np.maximum((sums.rows * of_s).sum(axis=1), 1e-9) / np.maximum((sums.rows * of_t).sum(axis=1), 1e-9)
         )[:, None]
         weights = (ratio * of_t + of_s / ratio) / 2
-        beyond = 0.75 * ((ratio[:, 0] * var_t) ** 2 + (var_s / ratio[:, 0]) ** 2) / people**2
+        extra_variance = 0.75 * ((ratio[:, 0] * var_t) ** 2 + (var_s / ratio[:, 0]) ** 2) / people**2
     left, right = (sums.rows * product).sum(axis=1), (sums.rows * weights).sum(axis=1)
     noise = sums.along(product, product) + times * var_s * var_t / people**2
-    both, in_right = sums.along(product, weights), sums.along(weights, weights) + beyond
+    both, in_right = sums.along(product, weights), sums.along(weights, weights) + extra_variance
     # (left − θ·right)² ≤ REACH²·variance is a·θ² − 2b·θ + c ≤ 0, a piece between two roots where a > 0.
     a, b, c = right**2 - REACH**2 * in_right, left * right - REACH**2 * both, left**2 - REACH**2 * noise
     known = (a > 0) & (right > 0) & (sums.people > 0)

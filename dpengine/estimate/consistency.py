@@ -264,14 +264,14 @@ def _refitted(
     wide = [pair for pair in pairs if math.sqrt(squares.variance(pair) / 2) >= MIN_SCALE and 1 not in pairs[pair].shape]
     if not wide or model.total == 0:
         return model
-    sums: dict[str, list[Floats]] = {name: [] for name in model.one}
+    sums: dict[str, list[Floats]] = {name: [] for name in model.one_way}
     for (a, b), table in pairs.items():
         sums[a].append(table.sum(axis=1))
         sums[b].append(table.sum(axis=0))
-    smoothed = _smoothed(squares, estimate, model.one, round(model.total))
-    one = {name: _column(counts, sums[name], model.total) for name, counts in smoothed.items()}
+    smoothed = _smoothed(squares, estimate, model.one_way, round(model.total))
+    one_way = {name: _column(counts, sums[name], model.total) for name, counts in smoothed.items()}
     noisy = {pair: (estimate(pair), math.sqrt(squares.component_variance(frozenset(pair)) / 2)) for pair in wide}
-    return replace(model, one=one, two={**model.two, **refit_pairs(model.total, one, pairs, noisy)})
+    return replace(model, one_way=one_way, two_way={**model.two_way, **refit_pairs(model.total, one_way, pairs, noisy)})
 
 
 def _column(smoothed: Floats, sums: Sequence[Floats], total: float) -> Floats:

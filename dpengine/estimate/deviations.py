@@ -178,10 +178,10 @@ def _posterior_means(chains: Chains, prior: Prior) -> Iterator[Floats]:
         determinant = a * c - b * b
         value, variance = (c * first - b * second) / determinant, c / determinant
         own, noise = _other_variances(chains, prior, cell)
-        beyond, noisy = chains.deviations[cell] - value, variance + own + noise
-        weights = ODDS * np.exp(-(beyond**2) / (2 * noisy)) / np.sqrt(noisy) + TINY
+        residual, noisy = chains.deviations[cell] - value, variance + own + noise
+        weights = ODDS * np.exp(-(residual**2) / (2 * noisy)) / np.sqrt(noisy) + TINY
         part = (weights * (variance + own) / noisy).sum(axis=0) / weights.sum(axis=0)  # of the difference that is kept
-        yield value + part * beyond
+        yield value + part * residual
 
 
 def _forward(chains: Chains, prior: Prior) -> Iterator[tuple[Moments, Floats]]:
@@ -209,14 +209,14 @@ def _forward(chains: Chains, prior: Prior) -> Iterator[tuple[Moments, Floats]]:
             )
         else:
             at = start
-        beyond = chains.deviations[cell] - at.value
+        residual = chains.deviations[cell] - at.value
         noisy = at.variance + sum(_other_variances(chains, prior, cell))
-        squares = beyond**2 / noisy
+        squares = residual**2 / noisy
         parts = ODDS * np.exp(squares / -2) / np.sqrt(noisy)
         density = parts.sum(axis=0) + TINY
         yield at, np.log(density)
         slopes = parts / noisy
-        gain = slopes.sum(axis=0) * beyond / density  # the derivative of the log density, and the fall of that one
+        gain = slopes.sum(axis=0) * residual / density  # the derivative of the log density, and the fall of that one
         fall = (slopes * (1 - squares)).sum(axis=0) / density + gain**2
         at = Moments(
             at.value + at.variance * gain,

@@ -54,18 +54,18 @@ def fit_distributions(amount: Amount, table: Columns, known: Ints, soft: SoftEst
     everybody = np.clip(rising(at_knots.cumsum()[:-1] / max(float(at_knots.sum()), 1.0)), LEAST, 1 - LEAST)
     up_to = np.tri(knots - 1, knots) - everybody[:, None]
     coefficients = np.hstack([up_to, np.zeros((knots - 1, int(amount.missing)))])  # people beyond all, for each knot
-    people, beyond_all = known.astype(np.float64), np.zeros((*known.shape, knots - 1))
+    people, from_everybody = known.astype(np.float64), np.zeros((*known.shape, knots - 1))
     for part in dict.fromkeys([*((name,) for name in table), table]):
         if not part:
             continue
         others = tuple(axis for axis, name in enumerate(table) if name not in part)
         size = np.asarray(people.sum(axis=others, keepdims=True))
         observed = soft.estimate((*part, amount.name)) @ coefficients.T
-        already = (people[..., None] * beyond_all).sum(axis=others, keepdims=True)
+        already = (people[..., None] * from_everybody).sum(axis=others, keepdims=True)
         noise = coefficients @ soft.covariance_along((*part, amount.name), (amount.name,)) @ coefficients.T
-        beyond = (observed.reshape(already.shape) - already).reshape(-1, knots - 1)
-        beyond_all += _shrunk(beyond, np.maximum(size.ravel(), 1.0), everybody, noise).reshape(already.shape)
-    return rising(np.clip(everybody.reshape(-1, *[1] * known.ndim) + np.moveaxis(beyond_all, -1, 0), 0.0, 1.0))
+        gaps = (observed.reshape(already.shape) - already).reshape(-1, knots - 1)
+        from_everybody += _shrunk(gaps, np.maximum(size.ravel(), 1.0), everybody, noise).reshape(already.shape)
+    return rising(np.clip(everybody.reshape(-1, *[1] * known.ndim) + np.moveaxis(from_everybody, -1, 0), 0.0, 1.0))
 
 
 def rising(sums: Floats) -> Floats:
@@ -74,10 +74,10 @@ def rising(sums: Floats) -> Floats:
     return rising
 
 
-def _shrunk(beyond: Floats, people: Floats, everybody: Floats, noise: Floats) -> Floats:
+def _shrunk(gaps: Floats, people: Floats, everybody: Floats, noise: Floats) -> Floats:
     """Return the shrunken difference of each cell's fractions from those of `everybody`, given noisy numbers of people.
 
-    `beyond` has a row for each cell, and `noise` is the covariance of such a row. Shapes: (cells, intervals), (cells,),
+    `gaps` has a row for each cell, and `noise` is the covariance of such a row. Shapes: (cells, intervals), (cells,),
     (intervals,), (intervals, intervals).
     """
     spread, log_odds = everybody * (1 - everybody), np.log(everybody / (1 - everybody))
@@ -92,24 +92,22 @@ def _shrunk(beyond: Floats, people: Floats, everybody: Floats, noise: Floats) ->
     def likelihood(changes: tuple[float, float]) -> float:
         own = changes[0] ** 2 * alike[among] + changes[1] ** 2 * curved[among]
         return sum(
-            float(
-                _log_density(beyond[[cell]][:, values], _firm(size**2 * own + size * sample[among] + noise[among]))[0]
-            )
+            float(_log_density(gaps[[cell]][:, values], _firm(size**2 * own + size * sample[among] + noise[among]))[0])
             for cell, size in zip(cells, sizes[cells], strict=True)
         )
 
     shift, curve = max(product(SHIFTS, CURVES), key=likelihood)
-    own, shrunk = shift**2 * alike + curve**2 * curved, np.empty_like(beyond)
+    own, shrunk = shift**2 * alike + curve**2 * curved, np.empty_like(gaps)
     for size in np.unique(sizes):
         of_size = np.flatnonzero(sizes == size)
         priors = [size**2 * (times**2 * own + (times > 1) * SAMPLED * times * sample) + size * sample
                   for times, _ in TIMES]  # fmt: skip
         noisy = [_firm(prior + noise) for prior in priors]
-        logs = np.stack([np.log(odds) + _log_density(beyond[of_size], covariance)
+        logs = np.stack([np.log(odds) + _log_density(gaps[of_size], covariance)
                          for covariance, (_, odds) in zip(noisy, TIMES, strict=True)])  # fmt: skip
         weights = np.exp(logs - logs.max(axis=0))
         weights /= weights.sum(axis=0)
-        means = np.stack([np.linalg.solve(covariance, beyond[of_size].T).T @ prior
+        means = np.stack([np.linalg.solve(covariance, gaps[of_size].T).T @ prior
                           for covariance, prior in zip(noisy, priors, strict=True)])  # fmt: skip
         shrunk[of_size] = (weights[..., None] * means).sum(axis=0) / people[of_size, None]
     return shrunk

@@ -19,8 +19,9 @@ import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.estimate import model_intervals
-from dpengine.estimate.agreement import Following, agree
+from dpengine.estimate.agreement import ModelAndTables, agree
 from dpengine.estimate.amounts import SoftEstimates
+from dpengine.estimate.by_tally import EstimatesByTally
 from dpengine.estimate.consistency import ConsistentTables, make_consistent, round_boxes
 from dpengine.estimate.error_distribution import ErrorDistribution, least_squares, noise_along
 from dpengine.estimate.levels import LevelEstimates
@@ -29,7 +30,6 @@ from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.estimate.source_part import allocated_to
 from dpengine.estimate.summed import SummedEstimates
 from dpengine.estimate.table_errors import table_errors
-from dpengine.estimate.tallied import TalliedEstimates
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.known_cells import with_known_column
 from dpengine.marginals.least_squares import LeastSquares
@@ -65,7 +65,7 @@ class Estimates(Protocol):
         """Return the mean absolute error of a cell's estimate, averaged over the cells."""
 
     @property
-    def fitted(self) -> ConsistentTables | Pairwise | Following:
+    def fitted(self) -> ConsistentTables | Pairwise | ModelAndTables:
         """Non-negative counts that agree with each other: whole tables, or a model of pairs of columns."""
 
     @property
@@ -140,7 +140,7 @@ class UnbiasedEstimates:
         return self._error(table).mean_abs
 
     @property
-    def fitted(self) -> ConsistentTables | Pairwise | Following:
+    def fitted(self) -> ConsistentTables | Pairwise | ModelAndTables:
         amounts = frozenset(name for name in self.plan.used if isinstance(self.plan.column(name), Amount))
         values = [one.rows for one in self.marginals]
         if self.plan.resolution.chains:
@@ -245,7 +245,7 @@ class ModelledEstimates:
 
     @property
     def _epsilon_of_row(self) -> float:
-        return float(self.plan.for_tables) / self.plan.unit.rows
+        return float(self.plan.epsilon_for_tables) / self.plan.unit.rows
 
     @cached_property
     def _max_people(self) -> float:
@@ -336,15 +336,15 @@ class HierarchicalEstimates:
 
 def derive_estimates(plan: Plan, measured: Measurements) -> Estimates:
     """Return the estimates that follow from the measurements of `plan`."""
-    plan = measured.settled(plan)
-    if plan.tallied:
-        each = (
+    plan = measured.as_measured(plan)
+    if plan.has_distinct:
+        by_tally = (
             derive_estimates(
                 tally.plan, Measurements(tuple(one for one in measured.marginals if one.allocation.tally == k))
             )
             for k, tally in enumerate(plan.tallies)
         )
-        return TalliedEstimates(plan, tuple(each))
+        return EstimatesByTally(plan, tuple(by_tally))
     if plan.finest is not plan:
         of_finest = derive_estimates(plan.finest, measured)
         if isinstance(of_finest, ModelledEstimates):

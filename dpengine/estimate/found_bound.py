@@ -39,7 +39,7 @@ def rows_above(plan: Plan, name: str) -> Fraction:
     """
     cells = [plan.cells(table) for table in plan.marginals if name in plan.amounts(table)]
     groups = Fraction(sum(cells), len(cells))
-    return ROOT_OF_TWO * plan.unit.rows * len(plan.supports) * groups / plan.for_tables
+    return ROOT_OF_TWO * plan.unit.rows * len(plan.estimated_tables) * groups / plan.epsilon_for_tables
 
 
 def bound_place(counts: Sequence[int], scale: Fraction, above: Fraction) -> int:

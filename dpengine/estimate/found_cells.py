@@ -35,14 +35,14 @@ WEIGHTS = (4, 1)  # the weights of a bin's people and of its width (benchmarks/b
 
 
 def resolve(plan: Plan, searches: Sequence[Search]) -> Plan:
-    """Return `plan` with the cells that follow from `searches`, one for each of `plan.finds`, in this order.
+    """Return `plan` with the cells that follow from `searches`, one for each of `plan.found_columns`, in this order.
 
     Raises ValueError if they are for other columns.
     """
-    if tuple(each.columns[0] for each in searches) != plan.finds:
+    if tuple(each.columns[0] for each in searches) != plan.found_columns:
         raise ValueError("each column whose cells are found is searched once")
     return plan.with_columns(
-        {name: _with_cells(plan, name, one) for name, one in zip(plan.finds, searches, strict=True)}
+        {name: _with_cells(plan, name, one) for name, one in zip(plan.found_columns, searches, strict=True)}
     )
 
 

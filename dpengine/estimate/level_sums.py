@@ -45,7 +45,7 @@ class SumErrors:
         return self._known[table]
 
     def _computed(self, table: Columns) -> tuple[Floats, ErrorDistribution]:
-        finest = self._plan.resolution.finest(table)
+        finest = self._plan.resolution.finest_columns(table)
         sizes, places = zip(*map(_different, group_sizes(self._plan, table)), strict=True)
         errors = {each: self._error_of(self._squares.noise(finest, groups=each)) for each in product(*sizes)}
         shape = tuple(map(len, sizes))

@@ -62,7 +62,7 @@ class LevelEstimates:
         level = level_of(self.plan, table)
         resolution = self.plan.resolution
         columns = ("", *resolution.others) if level == 0 else measured_at(self.plan)[level]
-        finer = tuple(name if name in resolution.levels else resolution.finest((name,))[0] for name in table)
+        finer = tuple(name if name in resolution.levels else resolution.finest_columns((name,))[0] for name in table)
         values = resolution.coarsen(Marginal(columns, self._nodes[level]).project(finer).values, finer, table)
         # A value this close to a whole number is meant to be whole; the difference comes from the order of summation.
         return np.where(np.abs(values - np.rint(values)) < 1e-6, np.rint(values), values) + 0.0

@@ -36,10 +36,10 @@ __all__ = [
     "POWERS",
     "believed_error",
     "error_by_size",
-    "least_believed_error",
-    "least_factor",
-    "least_half_widths",
     "mean_errors",
+    "min_believed_error",
+    "min_factor",
+    "min_half_widths",
     "model_half_widths",
     "of_95_in_100",
     "shape_of",
@@ -90,7 +90,7 @@ def model_half_widths(
     return _within_own(np.maximum(MIN_HALF_WIDTH, np.sqrt(squares)), expected, own_scale)
 
 
-def least_half_widths(
+def min_half_widths(
     expected: Floats,
     scales: Sequence[float | Floats],
     own_scale: float | Floats | None = None,
@@ -101,7 +101,7 @@ def least_half_widths(
 
     It is also at most what earlier versions gave, whose counts did not grow with the uncertainty of the total.
 
-    >>> least_half_widths(np.array([[40.0, 40.0], [10.0, 10.0]]), [1.0, 2.0]).round(2)
+    >>> min_half_widths(np.array([[40.0, 40.0], [10.0, 10.0]]), [1.0, 2.0]).round(2)
     array([[5.03, 5.03],
            [1.92, 1.92]])
     """
@@ -175,13 +175,13 @@ def believed_error(error: tuple[float, float], audit: Audit, people: float, epsi
     return min(factor, max(MAX_MISSED * _missed(people, epsilon), surely)), power
 
 
-def least_believed_error(error: tuple[float, float], people: float, epsilon: float) -> tuple[float, float]:
+def min_believed_error(error: tuple[float, float], people: float, epsilon: float) -> tuple[float, float]:
     """Return the least that `believed_error` may be, whatever sums an audit has."""
     factor, power = error
     return min(factor, MAX_MISSED * _missed(people, epsilon)), power
 
 
-def least_factor(shape: float, power: float, noise: float) -> float:
+def min_factor(shape: float, power: float, noise: float) -> float:
     """Return the least factor of `error_by_size`: if all sums of an audit are 0, given the `noise` in all of them.
 
     `shape` is at least the sum of `shape_of` all audited tables.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpengine.array_types import Columns, Floats
-from dpengine.estimate.agreement import Following, agree
+from dpengine.estimate.agreement import ModelAndTables, agree
 from dpengine.estimate.amounts import SoftEstimates
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.estimate.levels import LevelEstimates
@@ -112,7 +112,7 @@ class EstimatesOfParts:
         return self.direct.soft
 
     @property
-    def fitted(self) -> ConsistentTables | Following:
+    def fitted(self) -> ConsistentTables | ModelAndTables:
         """Whole numbers that agree in all tables."""
         amounts = frozenset(name for name in self.plan.used if isinstance(self.plan.column(name), Amount))
         total = max(0, round(float(self._squares.estimate((), self._values))))

@@ -30,9 +30,9 @@ from dpengine.estimate.amounts import SoftEstimates, means_of
 from dpengine.estimate.distributions import fit_distributions, reach, rising
 from dpengine.spec.domain import Amount
 
-__all__ = ["fit_quantiles", "former_fit", "former_quantiles", "quantile_half_widths", "quantile_intervals"]
+__all__ = ["fit_quantiles", "legacy_fit", "legacy_quantiles", "quantile_half_widths", "quantile_intervals"]
 
-FORMER_KURTOSIS = 5.0  # less 1, of Laplace noise: it bounds how far its squares vary
+LEGACY_KURTOSIS = 5.0  # less 1, of Laplace noise: it bounds how far its squares vary
 
 
 def fit_quantiles(
@@ -47,7 +47,7 @@ def fit_quantiles(
     return [np.rint(places).astype(np.int64) for places in reached]
 
 
-def former_quantiles(
+def legacy_quantiles(
     amount: Amount, table: Columns, known: Ints, parts: Sequence[Decimal], soft: SoftEstimates
 ) -> list[Ints]:
     """Return quantiles by the rule of earlier releases, from before distributions were estimated as a whole.
@@ -60,7 +60,7 @@ def former_quantiles(
     among = [1.0] * knots + missing
     sums = np.stack([
         means_of(
-            amount, table, known, [1.0] * (k + 1) + [0.0] * (knots - k - 1) + missing, stages, soft, former_fit, among
+            amount, table, known, [1.0] * (k + 1) + [0.0] * (knots - k - 1) + missing, stages, soft, legacy_fit, among
         )
         for k in range(knots - 1)
     ])  # fmt: skip
@@ -69,13 +69,13 @@ def former_quantiles(
     return [np.rint(_reaching(float(part), places, heights)).astype(np.int64) for part in parts]
 
 
-def former_fit(sums: Floats, people: Floats, variance: float) -> Floats:
-    """Return means as they were fitted then: the part of each noisy sum that is expected not to be noise, ÷ people.
+def legacy_fit(sums: Floats, people: Floats, variance: float) -> Floats:
+    """Return means as in earlier releases: the part of each noisy sum that is expected not to be noise, ÷ people.
 
     The expected square of a cell's sum is a·people² + b·people, a and b ≥ 0 fitted to the noisy squares. Source: the
     estimator of James & Stein 1961, as Efron & Morris 1975 state it.
     """
-    squares = (sums**2 - variance * max(0.0, 1 - math.sqrt(FORMER_KURTOSIS / people.size))).ravel()
+    squares = (sums**2 - variance * max(0.0, 1 - math.sqrt(LEGACY_KURTOSIS / people.size))).ravel()
     scale = max(float(people.max(initial=0)), 1.0)
     x = np.stack([(people.ravel() / scale) ** 2, people.ravel() / scale])
     both = np.linalg.lstsq(x.T, squares, rcond=None)[0]
@@ -150,12 +150,12 @@ def _running(amount: Amount, rows: Floats) -> Floats:
 def _pieces(running: Floats, part: Decimal, amount: Amount, table: Columns, soft: SoftEstimates) -> tuple[Ints, Ints]:
     """Return the first and the last knot of the 95 % interval of a quantile in each cell of `table`."""
     missing, share, last = [0.0] if amount.missing else [], float(part), len(running) - 1
-    beyond = running[:-1] - share * running[-1]
+    excess = running[:-1] - share * running[-1]
     coefficients = [[1 - share] * (k + 1) + [-share] * (last - k) + missing for k in range(last)]
     widths = [soft.noise_along((*table, amount.name), each)[1] for each in coefficients]
     width = np.array(widths).reshape(-1, *[1] * len(table))
-    always = np.ones((1, *beyond.shape[1:]), dtype=bool)
-    reached, not_before = np.concatenate([beyond >= -width, always]), np.concatenate([always, beyond <= width])
+    always = np.ones((1, *excess.shape[1:]), dtype=bool)
+    reached, not_before = np.concatenate([excess >= -width, always]), np.concatenate([always, excess <= width])
     fits = reached & not_before
     fits |= ~fits.any(axis=0)  # with unbounded noise, nothing is known
     first, beyond_last = np.maximum(fits.argmax(axis=0) - 1, 0), np.minimum(last - fits[::-1].argmax(axis=0) + 1, last)

@@ -16,7 +16,7 @@ from dpengine.marginals.plan_levels import group_sizes
 from dpengine.spec.plan import Plan
 
 if TYPE_CHECKING:
-    from dpengine.estimate.agreement import Following
+    from dpengine.estimate.agreement import ModelAndTables
     from dpengine.estimate.consistency import ConsistentTables
     from dpengine.estimate.estimates import ModelledEstimates, UnbiasedEstimates
     from dpengine.marginals.pairwise import Pairwise
@@ -44,13 +44,13 @@ class SummedEstimates:
         return one
 
     def estimate(self, table: Columns) -> Floats:
-        finest = self.plan.resolution.finest(table)
+        finest = self.plan.resolution.finest_columns(table)
         if self.model is None or finest == table:
             return self.plan.resolution.coarsen(self.finest.estimate(finest), finest, table)
         return np.round(self.plan.resolution.coarsen(self.model.fitted.table(finest), finest, table), 3) + 0.0
 
     def intervals(self, table: Columns) -> tuple[Floats, Floats]:
-        finest = self.plan.resolution.finest(table)
+        finest = self.plan.resolution.finest_columns(table)
         if finest == table:
             return self.finest.intervals(table)
         if self.model is not None and len(table) > 1:
@@ -61,7 +61,7 @@ class SummedEstimates:
         return middle, np.broadcast_to(self._errors(finest).half_widths(table), middle.shape)
 
     def half_width(self, table: Columns) -> float:
-        if self.plan.resolution.finest(table) == table:
+        if self.plan.resolution.finest_columns(table) == table:
             return self.finest.half_width(table)
         half_widths = self.intervals(table)[1]
         modelled = self.model is not None and len(table) > 1
@@ -69,7 +69,7 @@ class SummedEstimates:
 
     def usual_half_width(self, table: Columns, expected: Floats) -> float:
         """Predict `half_width` of a model from `expected` counts, as `ModelledEstimates.usual_half_width` does."""
-        finest = self.plan.resolution.finest(table)
+        finest = self.plan.resolution.finest_columns(table)
         assert self.model is not None, "the half-widths of direct estimates follow from the plan"
         if finest == table:
             return self.model.usual_half_width(table, expected)
@@ -79,7 +79,7 @@ class SummedEstimates:
         return of_95_in_100(self.model.half_widths_of_sums(finest, expected, sizes, usual=True))
 
     def mean_abs_error(self, table: Columns) -> float:
-        finest = self.plan.resolution.finest(table)
+        finest = self.plan.resolution.finest_columns(table)
         if finest == table:
             return self.finest.mean_abs_error(table)
         if self.model is not None:
@@ -87,7 +87,7 @@ class SummedEstimates:
         return self._errors(finest).error(table).mean_abs
 
     @property
-    def fitted(self) -> ConsistentTables | Pairwise | Following:
+    def fitted(self) -> ConsistentTables | Pairwise | ModelAndTables:
         return self.finest.fitted
 
     @property

@@ -29,13 +29,13 @@ def table_error(plan: Plan, allocations: Sequence[Allocation], table: Columns) -
 
 def table_errors(plan: Plan, allocations: Sequence[Allocation]) -> Callable[[Columns], ErrorDistribution]:
     """Return `table_error` as a function of the table, for many tables of one plan."""
-    if plan.tallied:
+    if plan.has_distinct:
 
         @cache
         def errors_of_tally(k: int) -> Callable[[Columns], ErrorDistribution]:
             return table_errors(plan.tallies[k].plan, [one for one in allocations if one.tally == k])
 
-        return lambda table: errors_of_tally(plan.tally_of(table))(table)
+        return lambda table: errors_of_tally(plan.tally_index(table))(table)
     if plan.finest is not plan:
         return _errors_of_sums(plan, tuple(allocations))
     if plan.in_parts:
@@ -50,7 +50,7 @@ def _errors_of_sums(plan: Plan, allocations: tuple[Allocation, ...]) -> Callable
     """Return the errors of tables; tables at coarser levels are sums of the finest."""
     of_finest = table_errors(plan.finest, allocations)
     sums = SumErrors(plan, least_squares(plan.finest, allocations), allocations)
-    return lambda table: of_finest(table) if plan.resolution.finest(table) == table else sums.error(table)
+    return lambda table: of_finest(table) if plan.resolution.finest_columns(table) == table else sums.error(table)
 
 
 def _errors_of_parts(plan: Plan, allocations: tuple[Allocation, ...]) -> Callable[[Columns], ErrorDistribution]:

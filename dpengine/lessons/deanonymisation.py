@@ -44,17 +44,17 @@ class Ratings:
     films: int
 
 
-def made_up_ratings(people: int = 2_000, films: int = 300, each: int = 40, seed: int = 0) -> Ratings:
-    """Make up ratings: about `each` a person, of films that are popular in proportion to rank^−0.6.
+def made_up_ratings(people: int = 2_000, films: int = 300, per_person: int = 40, seed: int = 0) -> Ratings:
+    """Make up ratings: about `per_person` by each person, of films that are popular in proportion to rank^−0.6.
 
     Raises `PlanError` unless there are people and films, and no more ratings a person than films.
     """
-    if min(people, films, each) < 1 or each > films:
+    if min(people, films, per_person) < 1 or per_person > films:
         raise PlanError("there must be people and films, and no more ratings by a person than films")
     rng = np.random.default_rng(seed)
     popularity = 1 / np.arange(1, films + 1) ** 0.6
     keys = np.log(popularity) + rng.gumbel(size=(people, films))  # the largest are a draw without replacement
-    wanted = np.clip(rng.poisson(each, people), 1, films)
+    wanted = np.clip(rng.poisson(per_person, people), 1, films)
     rank = np.argsort(np.argsort(-keys, axis=1), axis=1)
     film, person = np.nonzero((rank < wanted[:, None]).T)
     stars = np.clip(np.rint(rng.normal(3.6, 1.1, film.size)), 1, 5).astype(np.int64)

@@ -31,7 +31,7 @@ def divided_by_cells(
     """
     roots = [root_of_cells(weight_within(plan, table, apart) * plan.cells(table)) for table in tables]
     total = sum(roots)
-    whole = plan.for_tables if epsilon is None else epsilon
+    whole = plan.epsilon_for_tables if epsilon is None else epsilon
     return [whole * root / total for root in roots]
 
 
@@ -40,7 +40,7 @@ def shares_of_amounts(plan: Plan) -> dict[Columns, Fraction]:
 
     They are the shares of `divided_by_cells` if all tables were measured.
     """
-    soft = maximal([table for table in plan.supports if plan.has_amount(table)])
+    soft = maximal([table for table in plan.estimated_tables if plan.has_amount(table)])
     shares = divided_by_cells(plan, [*soft, *maximal(plan.marginals)]) if soft else []
     return dict(zip(soft, shares, strict=False))
 
@@ -62,7 +62,7 @@ def shares_of_parts(
     if model is not None:
         each = (weight_within(plan, table) * plan.cells(table) for table in maximal(model.marginals))
         roots.append(sum(map(root_of_cells, each)))
-    return [plan.for_tables * root / sum(roots) for root in roots]
+    return [plan.epsilon_for_tables * root / sum(roots) for root in roots]
 
 
 def _least_weight(plan: Plan, part: Plan) -> float:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.noise.threshold import least_shown
+from dpengine.noise.threshold import release_threshold
 from dpengine.spec.categories.universe import Universe
 from dpengine.translation.catalogue import mark
 
@@ -242,7 +242,8 @@ class FoundKeys:
     def none(cls, name: str, among: Universe, epsilon: Fraction, rows: int) -> FoundKeys:
         """Return an empty result, with the share of `epsilon` that `among` declares, at `rows` rows per person."""
         share, empty = epsilon * among.share, np.empty(0, dtype=np.int64)
-        return cls((name,), among.keys, least_shown(among.keys, rows / share, among.chance), share, rows, empty, empty)
+        threshold = release_threshold(among.keys, rows / share, among.chance)
+        return cls((name,), among.keys, threshold, share, rows, empty, empty)
 
     @property
     def cost(self) -> Fraction:
@@ -301,13 +302,13 @@ class Measurements:
     fit: tuple[tuple[Measurement, ...], Pairwise] | None = field(default=None, compare=False, repr=False)
 
     @property
-    def by_tables(self) -> bool:
+    def chose_tables(self) -> bool:
         """Whether a private answer chose measured tables rather than a model, whose error would have been measured."""
         return self.audit is None and any(each.what == TABLES_OR_MODEL for each in self.choices)
 
-    def settled(self, plan: Plan) -> Plan:
+    def as_measured(self, plan: Plan) -> Plan:
         """Return `plan` with the strategy by which these were measured, which may have been chosen privately."""
-        return plan.model_copy(update={"strategy": "direct"}) if self.by_tables else plan
+        return plan.model_copy(update={"strategy": "direct"}) if self.chose_tables else plan
 
     @property
     def trees(self) -> tuple[Boxes, ...]:

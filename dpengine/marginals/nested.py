@@ -35,7 +35,7 @@ class Counted(Protocol):
 
 def tree_order(resolution: Resolution, tables: Sequence[Columns]) -> list[Columns] | None:
     """Order tables so that what each shares with earlier ones lies in one of these; None if they close a ring."""
-    by_known = {resolution.known(table): table for table in tables}
+    by_known = {resolution.determined_columns(table): table for table in tables}
     order = junction_order([*by_known])
     return None if order is None else [by_known[each] for each in order]
 
@@ -43,7 +43,7 @@ def tree_order(resolution: Resolution, tables: Sequence[Columns]) -> list[Column
 def in_one(resolution: Resolution, earlier: Sequence[Columns], tables: Sequence[Columns]) -> Columns | None:
     """Return the columns of one table whose sums are `tables`, which close a ring; None if it closes a ring too."""
     joint = tuple(sorted({name for table in tables for name in table}))
-    if len({*resolution.declared(joint)}) < len(joint):
+    if len({*resolution.declared_columns(joint)}) < len(joint):
         return None  # two levels of one column
     return joint if tree_order(resolution, [*earlier, joint]) is not None else None
 
@@ -56,8 +56,8 @@ def follow(
     It follows the earlier table with which it shares most cells; without any, it keeps the `total`.
     """
     clique = expected.columns
-    known = [(resolution.shared(clique, each.columns), each) for each in earlier]
-    shared, nearest = max(known, key=lambda each: len(resolution.known(each[0])), default=((), None))
+    known = [(resolution.shared_columns(clique, each.columns), each) for each in earlier]
+    shared, nearest = max(known, key=lambda each: len(resolution.determined_columns(each[0])), default=((), None))
     sums = np.array(total)
     if nearest is not None:
         finer = resolution.finer_columns(shared, nearest.columns)

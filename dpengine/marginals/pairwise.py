@@ -51,7 +51,7 @@ UNMEASURED = 0.15  # weight of a pair that was composed, beside one that was mea
 
 @dataclass(frozen=True)
 class Pairwise:
-    """Expected counts of every column and every pair of columns (names sorted), which agree with each other.
+    """Expected counts of all columns (`one_way`) and pairs (`two_way`, names sorted), which agree with each other.
 
     If a table of all columns was measured too, it is `whole`, and every table is a sum of it. Errors are `even` over
     small and large cells if tables were measured directly; those of a model grow with the count. If also cells are few
@@ -63,8 +63,8 @@ class Pairwise:
     """
 
     total: float
-    one: Mapping[str, Floats]
-    two: Mapping[Pair, Floats]
+    one_way: Mapping[str, Floats]
+    two_way: Mapping[Pair, Floats]
     whole: Marginal[np.float64] | None = None
     even: bool = False
     noise: Mapping[Columns, tuple[Floats, float]] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Pairwise:
         if len(columns) == 0:
             return np.array(self.total)
         if len(columns) == 1:
-            return self.one[columns[0]]
+            return self.one_way[columns[0]]
         if len(columns) == 2:
             return self.pair(*columns)
         if (wider := next((table for table in self.wide if {*columns} <= {*table}), None)) is not None:
@@ -89,7 +89,7 @@ class Pairwise:
                 first, middle, last = (self.pair(*pair) for pair in combinations(columns, 2))
                 return rake_three(first, middle, last, TABLE_SWEEPS)
         if self.classes is None:
-            joint = np.ones([self.one[name].size for name in columns])
+            joint = np.ones([self.one_way[name].size for name in columns])
         else:
             joint = self.classes.table(columns)
         return self._raked(joint, columns)
@@ -104,12 +104,12 @@ class Pairwise:
 
     def pair(self, a: str, b: str) -> Floats:
         """Return the expected counts of two columns, one axis each."""
-        return self.two[a, b] if (a, b) in self.two else self.two[b, a].T
+        return self.two_way[a, b] if (a, b) in self.two_way else self.two_way[b, a].T
 
     def with_classes(self) -> Pairwise:
         """Return this model with latent classes fitted to its pairs."""
         with _on_one_thread():
-            return replace(self, classes=find_latent_classes(self.one, self.two))
+            return replace(self, classes=find_latent_classes(self.one_way, self.two_way))
 
 
 def fit(
@@ -149,10 +149,10 @@ def _fit(
         if pair not in pairs:
             guess = along_tree[pair] if pair in along_tree else model.independent(pair)
             composed = model.compositions(pair, near)[:1]
-            model.two[pair] = max([guess, *composed], key=partial(model.dependence, pair)) if composed else guess
+            model.two_way[pair] = max([guess, *composed], key=partial(model.dependence, pair)) if composed else guess
     if len(pairs) >= len(sizes):  # a tree is modelled exactly
         model.join()
-    fitted = Pairwise(total, single, model.two)
+    fitted = Pairwise(total, single, model.two_way)
     for one in measured:
         if len(one.allocation.columns) < 3:
             continue
@@ -224,10 +224,10 @@ def refit_pairs(
         pairs = {pair: [NoisyPair.shifted(values, scale, one[pair[0]], one[pair[1]])]
                  for pair, (values, scale) in noisy.items()}  # fmt: skip
         model = _Pairs(total, one, pairs, nearby=True)
-        model.two |= {pair: table + EMPTY for pair, table in tables.items()}
+        model.two_way |= {pair: table + EMPTY for pair, table in tables.items()}
         filled = {pair: guess for pair, guess in model.as_independent().items() if guess.weighed.sparse is None}
         model.compare(filled)
-    return {pair: model.two[pair] for pair in filled}
+    return {pair: model.two_way[pair] for pair in filled}
 
 
 @dataclass
@@ -235,19 +235,19 @@ class _Pairs:
     """The model while it is being fitted."""
 
     total: float
-    one: Mapping[str, Floats]
+    one_way: Mapping[str, Floats]
     noisy: Mapping[Pair, Sequence[NoisyPair]]
     nearby: bool
-    two: dict[Pair, Floats] = field(default_factory=dict)
+    two_way: dict[Pair, Floats] = field(default_factory=dict)
     likelihood: dict[Pair, float] = field(default_factory=dict)
 
     @cached_property
     def place(self) -> dict[str, int]:
         """The index of each column."""
-        return {name: k for k, name in enumerate(self.one)}
+        return {name: k for k, name in enumerate(self.one_way)}
 
     def independent(self, pair: Pair) -> Floats:
-        return self.one[pair[0]][:, None] * self.one[pair[1]] / self.total
+        return self.one_way[pair[0]][:, None] * self.one_way[pair[1]] / self.total
 
     def dependence(self, pair: Pair, table: Floats) -> float:
         return float(np.abs(table - self.independent(pair)).sum())
@@ -257,7 +257,7 @@ class _Pairs:
         best = max(guesses, key=lambda guess: guess.likelihood)
         if best.likelihood > self.likelihood.get(pair, -math.inf):
             self.likelihood[pair] = best.likelihood
-            self.two[pair] = (best.by_neighbours() if self.nearby else best).updated()
+            self.two_way[pair] = (best.by_neighbours() if self.nearby else best).updated()
 
     def as_independent(self) -> dict[Pair, WeighedGuess]:
         """Weigh independence as a guess at every noisy pair."""
@@ -265,8 +265,8 @@ class _Pairs:
 
     def compare(self, alone: Mapping[Pair, WeighedGuess]) -> None:
         """Update pairs from the likeliest guess: `alone`, by independence, or what other pairs say of them."""
-        self.two |= {pair: guess.updated() for pair, guess in alone.items()}
-        tree, near = self.tree(self.two), self.neighbours()
+        self.two_way |= {pair: guess.updated() for pair, guess in alone.items()}
+        tree, near = self.tree(self.two_way), self.neighbours()
         along_tree = self.along_tree(tree, near)
         for pair in alone:
             guesses = self.compositions(pair, near)[:COMPOSITIONS]
@@ -283,36 +283,36 @@ class _Pairs:
 
     def join(self) -> None:
         """Shrink all pairs towards latent classes fitted to all of them."""
-        weights = {pair: 1.0 if pair in self.noisy else UNMEASURED for pair in self.two}
-        for pair, table in fit_latent_classes(self.one, self.two, weights).items():
-            common = touch_up(table, self.one[pair[0]], self.one[pair[1]])
+        weights = {pair: 1.0 if pair in self.noisy else UNMEASURED for pair in self.two_way}
+        for pair, table in fit_latent_classes(self.one_way, self.two_way, weights).items():
+            common = touch_up(table, self.one_way[pair[0]], self.one_way[pair[1]])
             if pair in self.noisy:
                 self.update(pair, [self.weigh(pair, common)])
             else:
-                self.two[pair] = (self.two[pair] + common) / 2
+                self.two_way[pair] = (self.two_way[pair] + common) / 2
 
     def tree(self, pairs: Iterable[Pair]) -> list[Pair]:
         """Return a spanning tree of the measured pairs with the strongest dependence."""
-        parts = Components(self.one)
-        strongest_first = sorted(pairs, key=lambda pair: -self.dependence(pair, self.two[pair]))
+        parts = Components(self.one_way)
+        strongest_first = sorted(pairs, key=lambda pair: -self.dependence(pair, self.two_way[pair]))
         return [pair for pair in strongest_first if parts.add(*pair)]
 
     def neighbours(self) -> Neighbours:
         """Return the tables of all pairs known so far, by both orders of their columns."""
-        near: dict[str, dict[str, Floats]] = {name: {} for name in self.one}
-        for (a, b), table in self.two.items():
+        near: dict[str, dict[str, Floats]] = {name: {} for name in self.one_way}
+        for (a, b), table in self.two_way.items():
             near[a][b], near[b][a] = table, table.T
         return near
 
     def along_tree(self, tree: Sequence[Pair], near: Neighbours) -> dict[Pair, Floats]:
         """Return the tables of all pairs that the tree connects: products of conditional tables along its paths."""
-        steps: dict[str, list[tuple[str, Floats]]] = {name: [] for name in self.one}
+        steps: dict[str, list[tuple[str, Floats]]] = {name: [] for name in self.one_way}
         for a, b in tree:
-            steps[a].append((b, near[a][b] / self.one[a][:, None]))
-            steps[b].append((a, near[b][a] / self.one[b][:, None]))
+            steps[a].append((b, near[a][b] / self.one_way[a][:, None]))
+            steps[b].append((a, near[b][a] / self.one_way[b][:, None]))
         tables = {}
-        for start in self.one:
-            waiting = [(start, "", np.diag(self.one[start]))]
+        for start in self.one_way:
+            waiting = [(start, "", np.diag(self.one_way[start]))]
             while waiting:
                 here, before, table = waiting.pop()
                 for there, step in steps[here]:
@@ -329,7 +329,7 @@ class _Pairs:
         between = sorted(near[a].keys() & near[c].keys(), key=self.place.__getitem__)
         if not between:  # as most pairs of a wide table
             return []
-        composed, independent = [(near[a][b] / self.one[b]) @ near[b][c] for b in between], self.independent(pair)
+        composed, independent = [(near[a][b] / self.one_way[b]) @ near[b][c] for b in between], self.independent(pair)
         return sorted(composed, key=lambda table: -np.add.reduce(np.abs(table - independent), axis=None))
 
 

@@ -33,7 +33,7 @@ def group_sizes(plan: Plan, table: Columns) -> list[Ints]:
         np.bincount(resolution.groups(fine, name), minlength=plan.column(name).size)
         if fine != name
         else np.ones(plan.column(name).size, dtype=np.int64)
-        for name, fine in zip(table, resolution.finest(table), strict=True)
+        for name, fine in zip(table, resolution.finest_columns(table), strict=True)
     ]
 
 
@@ -61,7 +61,7 @@ def added_up(plan: Plan, table: Columns) -> Ints:
     This is the number of cells of the columns that it lacks, times those within a coarser level of a column that it
     has.
     """
-    resolution, finest = plan.resolution, plan.resolution.finest(table)
+    resolution, finest = plan.resolution, plan.resolution.finest_columns(table)
     sizes = np.full((1,) * len(table), plan.cells(tuple(name for name in resolution.others if name not in finest)))
     for axis, (name, fine) in enumerate(zip(table, finest, strict=True)):
         if name != fine and name not in resolution.levels:

@@ -57,7 +57,7 @@ def _noise_is_too_much(plan: Plan, rest: Plan) -> bool:
 def _most_noise(plan: Plan, tables: Sequence[Columns], rows: int, *, ring: bool) -> float:
     """Return the largest noise in a table, as a fraction of the rows, at which tables are still measured."""
     if not ring:
-        return IN_TREE + MORE_BY_EPSILON * float(plan.for_tables) / plan.unit.rows
+        return IN_TREE + MORE_BY_EPSILON * float(plan.epsilon_for_tables) / plan.unit.rows
     cells = math.fsum(map(plan.cells, tables)) / len(tables)
     if max(map(len, tables)) > 2:
         return OF_LARGER * math.sqrt(cells)
@@ -67,9 +67,9 @@ def _most_noise(plan: Plan, tables: Sequence[Columns], rows: int, *, ring: bool)
 
 def measured_directly(plan: Plan, model: Plan | None) -> list[Columns]:
     """Return the tables that are measured directly: those with amounts and, without a `model`, all of the rest."""
-    with_amounts = [table for table in plan.supports if plan.has_amount(table)]
+    with_amounts = [table for table in plan.estimated_tables if plan.has_amount(table)]
     rest = plan.parts.rest
-    return maximal([*with_amounts, *(rest.supports if rest is not None and model is None else ())])
+    return maximal([*with_amounts, *(rest.estimated_tables if rest is not None and model is None else ())])
 
 
 def agreeing(plan: Plan, model: Plan | None) -> tuple[list[Columns], list[Columns]]:

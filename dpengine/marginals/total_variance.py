@@ -53,7 +53,7 @@ def root_of_tally(plan: Plan, of_tally: Plan, measured: Sequence[Allocation]) ->
     `of_tally` is the plan of these tables alone, and `plan` the whole. ε is divided among tallies in proportion to it.
     """
     alone = of_tally.at(1)
-    judged = alone.supports if alone.weights else maximal(alone.supports)
+    judged = alone.estimated_tables if alone.weights else maximal(alone.estimated_tables)
     # Weights of a plan are relative to its smallest one, which differs between tallies.
     least = min((plan.weights[table] for table in alone.marginals), default=1) if plan.weights else 1
     return root_of_cells(float(least) * total_variance(alone, measured, judged))
@@ -80,7 +80,7 @@ class VarianceOfShares:
     @classmethod
     def of(cls, plan: Plan, marginals: Sequence[Columns]) -> VarianceOfShares:
         costs: dict[frozenset[str], float] = defaultdict(float)
-        for table in plan.supports:
+        for table in plan.estimated_tables:
             weight = _own_weight(plan, table)
             for part in subsets(table):
                 contrast = weight * math.prod(plan.column(name).size - 1 for name in part)  # cells × Π (n−1)/n

@@ -17,7 +17,7 @@ from dpengine.measure.allocation import allocate_amounts, check_rings
 from dpengine.measure.measure import add_noise
 from dpengine.measure.model_error import blank_audit
 from dpengine.measure.rows_and_noise import is_sparse, noise_in_a_table
-from dpengine.measure.strategy_base import Private
+from dpengine.measure.strategy_base import DataDependent
 from dpengine.measure.tables_or_model import TablesOrModel
 from dpengine.measure.workload import Workload
 from dpengine.noise.moments import MAX_SCALE
@@ -28,14 +28,14 @@ __all__ = ["Adaptive"]
 
 
 @dataclass(frozen=True)
-class Adaptive(Private):
+class Adaptive(DataDependent):
     """Measure single columns and privately chosen pairs, and a single table that holds all columns."""
 
     decided: bool = False  # by *auto*, not by the plan
 
     @property
     def why(self) -> str:
-        plan, tables = self.plan, maximal(self.plan.supports)
+        plan, tables = self.plan, maximal(self.plan.estimated_tables)
         if self.decided and is_sparse(plan, tables):
             return _(
                 "Adaptive: with about {rows} rows, noise would bury so many cells; so part of ε measures columns and "
@@ -79,8 +79,8 @@ class Adaptive(Private):
         check_rings(self.plan)
 
     @property
-    def for_counts(self) -> Fraction:
-        return self.plan.for_tables - sum((each.epsilon for each in self._for_amounts), Fraction(0))
+    def epsilon_for_counts(self) -> Fraction:
+        return self.plan.epsilon_for_tables - sum((each.epsilon for each in self._for_amounts), Fraction(0))
 
     @cached_property
     def _for_amounts(self) -> tuple[Allocation, ...]:
@@ -89,7 +89,7 @@ class Adaptive(Private):
     @property
     def plan_id(self) -> str:
         """The identity of all tables, since pairs are chosen later; a single maximal table represents its sums."""
-        tables = maximal(self.plan.supports)
+        tables = maximal(self.plan.estimated_tables)
         if len(tables) > 1:
             return self.plan.key
         return self.plan.identity("adaptive", *tables, *self.plan.weights_payload)
@@ -97,7 +97,7 @@ class Adaptive(Private):
     def _measure(self, counts: Sequence[Ints]) -> Measurements:
         exact = dict(zip(self.marginals, counts, strict=True))
         amounts = tuple(add_noise(exact[each.columns], each) for each in self._for_amounts)
-        epsilon, asked = self.for_counts, tuple[Choice, ...]()
+        epsilon, asked = self.epsilon_for_counts, tuple[Choice, ...]()
         if self.question is not None:
             better, choice = self.question.ask(exact, self.plan.unit.rows)
             if better:
@@ -107,7 +107,7 @@ class Adaptive(Private):
         return replace(measured, marginals=(*measured.marginals, *amounts), choices=(*asked, *measured.choices))
 
     def blank(self) -> Measurements:
-        workload, epsilon = self.workload, self.plan.for_tables
+        workload, epsilon = self.workload, self.plan.epsilon_for_tables
         columns = [(), *((name,) for name in workload.sizes), *([workload.whole] if workload.whole else [])]
         choice = Choice("nothing", PERMUTE_AND_FLIP, epsilon, self.plan.unit.rows)
         audit = blank_audit(workload, epsilon, self.plan.unit.rows) if workload.audited else None

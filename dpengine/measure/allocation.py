@@ -61,7 +61,7 @@ def allocate_directly(plan: Plan, *, discrete: bool = True) -> tuple[Allocation,
 
     Columns are sorted, so the order of a plan's tables changes nothing.
     """
-    tables = maximal(plan.supports)
+    tables = maximal(plan.estimated_tables)
     if len(tables) == 1:
         return _with_heavy(plan, tables, allocate_by_cells(plan, tables))
     everything = tuple(sorted(plan.released))
@@ -70,7 +70,7 @@ def allocate_directly(plan: Plan, *, discrete: bool = True) -> tuple[Allocation,
     if small:
         joint = allocate_by_cells(plan, [everything])
         # Compared on tables that cost something: a contained table affects the measurements only by its weight.
-        judged = plan.supports if plan.weights else tables
+        judged = plan.estimated_tables if plan.weights else tables
         if _is_better(plan, joint, split, judged, discrete=discrete):
             split = joint
     return _with_heavy(plan, tables, split)
@@ -99,13 +99,13 @@ def _with_heavy(plan: Plan, tables: Sequence[Columns], allocations: tuple[Alloca
     if not heavy or len(tables) + len(heavy) > MAX_OPTIMISED:
         return allocations
     more = allocate_by_cells(plan, sorted([*tables, *heavy]), heavy)
-    wanted = [*plan.supports]
+    wanted = [*plan.estimated_tables]
     return more if total_variance(plan, more, wanted) < total_variance(plan, allocations, wanted) else allocations
 
 
 def allocate_apart(plan: Plan) -> tuple[Allocation, ...]:
     """Divide ε over the maximal tables, each measured at its own levels: by rules 1 and 3 of `allocate_directly`."""
-    tables = maximal(plan.supports)
+    tables = maximal(plan.estimated_tables)
     return _with_heavy(plan, tables, allocate_by_cells(plan, tables))
 
 
@@ -142,7 +142,7 @@ def allocate(plan: Plan, columns: Columns, epsilon: Fraction) -> Allocation:
 
     For a table of distinct persons, it is the bound on the cells of a person (`spec.tallies`).
     """
-    tally = plan.tally_of(columns)
+    tally = plan.tally_index(columns)
     return Allocation(columns, epsilon, plan.tallies[tally].bound, plan.grain(columns), tally)
 
 
@@ -175,32 +175,33 @@ def allocate_optimally(plan: Plan) -> tuple[Allocation, ...]:
     candidates = _candidates(plan, [allocation.columns for allocation in direct])
     if len(candidates) == 1 or len(candidates) > MAX_OPTIMISED:
         return allocate_directly(plan)
-    given = {allocation.columns: float(allocation.epsilon / plan.for_tables) for allocation in direct}
+    given = {allocation.columns: float(allocation.epsilon / plan.epsilon_for_tables) for allocation in direct}
     weights = _least_variance(plan, candidates, [given.get(columns, 0.003) for columns in candidates])
     shares = np.floor(PARTS * weights / weights.sum()).astype(int)
     shares[shares < PARTS // 1000] = 0  # a marginal that is not worth measuring
     shares[int(shares.argmax())] += PARTS - int(shares.sum())
     optimal = tuple(
-        allocate(plan, columns, plan.for_tables * int(part) / PARTS)
+        allocate(plan, columns, plan.epsilon_for_tables * int(part) / PARTS)
         for columns, part in zip(candidates, shares, strict=True)
         if part
     )
-    covered = all(any(set(table) <= set(each.columns) for each in optimal) for table in plan.supports)
-    better = covered and total_variance(plan, optimal, plan.supports) < total_variance(plan, direct, plan.supports)
+    wanted = plan.estimated_tables
+    covered = all(any(set(table) <= set(each.columns) for each in optimal) for table in wanted)
+    better = covered and total_variance(plan, optimal, wanted) < total_variance(plan, direct, wanted)
     best, joint = optimal if better else direct, allocate_directly(plan)
     if len(joint) > 1:
         return best
-    return joint if _is_better(plan, joint, best, plan.supports, discrete=True) else best
+    return joint if _is_better(plan, joint, best, wanted, discrete=True) else best
 
 
 def _candidates(plan: Plan, measured: Sequence[Columns]) -> list[Columns]:
     """Return maximal tables, their common parts, and the table of all columns if it can be written down."""
-    tables = maximal(plan.supports)
+    tables = maximal(plan.estimated_tables)
     common = {tuple(sorted(set(a) & set(b))) for a, b in combinations(tables, 2)} - {()}
     everything = tuple(sorted(plan.released))
     joint = [everything] if _is_small(plan, everything) else []
-    wanted = [tuple(sorted(table)) for table in plan.supports] if plan.weights else []
-    return sorted({*tables, *maximal([*plan.supports, *measured]), *measured, *common, *joint, *wanted})
+    wanted = [tuple(sorted(table)) for table in plan.estimated_tables] if plan.weights else []
+    return sorted({*tables, *maximal([*plan.estimated_tables, *measured]), *measured, *common, *joint, *wanted})
 
 
 def _least_variance(plan: Plan, candidates: Sequence[Columns], start: Sequence[float]) -> Floats:

@@ -47,10 +47,10 @@ def is_better_summed(plan: Plan, as_sums: Plan) -> bool:
         return False
     whole, in_parts = [_variances_apart(plan), _variances_crossed(plan)], _variances_in_parts(plan)
     finest, resolution = as_sums.finest, plan.resolution
-    if not noise_is_too_much(finest, maximal(finest.supports)):
+    if not noise_is_too_much(finest, maximal(finest.estimated_tables)):
         squares = _squares(finest, allocate_directly(finest))
         sums = {
-            table: squares.variance_of_sums(resolution.finest(table), group_sizes(plan, table))
+            table: squares.variance_of_sums(resolution.finest_columns(table), group_sizes(plan, table))
             for table in plan.marginals
         }
         return _total(plan, sums) < min(_total(plan, each) for each in (*whole, in_parts))
@@ -89,7 +89,7 @@ def _variances_crossed(plan: Plan) -> dict[Columns, float] | None:
     if not plan.resolution.is_small:
         return None
     for_amounts = sum((each.epsilon for each in allocate_amounts(plan)), Fraction(0))
-    return variances_of_levels(plan, plan.for_tables - for_amounts)
+    return variances_of_levels(plan, plan.epsilon_for_tables - for_amounts)
 
 
 def _variances_apart(plan: Plan) -> dict[Columns, float] | None:

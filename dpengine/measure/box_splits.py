@@ -112,8 +112,8 @@ def unevenness(values: Ints, widths: Ints, family: Ints, variances: Floats) -> F
     total, noise = np.bincount(family, values), np.bincount(family, variances) / siblings
     off = values - (total / np.bincount(family, cells))[family] * cells
     spread = np.bincount(family, off**2) / np.maximum(siblings - 1, 1)
-    beyond = np.sqrt(np.maximum(spread - noise, 0) + 0.7 * noise / np.sqrt(siblings))
-    uneven = beyond / np.maximum(total / siblings, np.sqrt(noise))
+    deviation = np.sqrt(np.maximum(spread - noise, 0) + 0.7 * noise / np.sqrt(siblings))
+    uneven = deviation / np.maximum(total / siblings, np.sqrt(noise))
     of_box: Floats = np.where(siblings >= TO_TELL, uneven, 1.0)[family]
     return np.clip(EVEN * of_box, MIN_COUNTED, 1)
 

@@ -9,7 +9,7 @@ from dpengine.marginals.box_strata import strata
 from dpengine.marginals.measurement import Allocation, Boxes, Measurements
 from dpengine.measure.allocation import allocate
 from dpengine.measure.box_measurement import blank_boxes, measure_boxes
-from dpengine.measure.strategy_base import Private
+from dpengine.measure.strategy_base import DataDependent
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
 
@@ -22,7 +22,7 @@ def boxes_of(plan: Plan, counts: Ints, allocation: Allocation) -> Boxes:
     return measure_boxes(allocation.columns, axes, counts, allocation.epsilon, allocation.sensitivity)
 
 
-class Hierarchical(Private):
+class Hierarchical(DataDependent):
     """Measure the table whose ranges matter in boxes of cells, finely only where there are people."""
 
     @property
@@ -48,9 +48,11 @@ class Hierarchical(Private):
 
     def _measure(self, counts: Sequence[Ints]) -> Measurements:
         return Measurements(
-            (), boxes=boxes_of(self.plan, counts[0], allocate(self.plan, self.columns, self.plan.for_tables))
+            (), boxes=boxes_of(self.plan, counts[0], allocate(self.plan, self.columns, self.plan.epsilon_for_tables))
         )
 
     def blank(self) -> Measurements:
-        boxes = blank_boxes(self.columns, self.plan.shape(self.columns), self.plan.for_tables, self.plan.unit.rows)
+        boxes = blank_boxes(
+            self.columns, self.plan.shape(self.columns), self.plan.epsilon_for_tables, self.plan.unit.rows
+        )
         return Measurements((), boxes=boxes)

@@ -23,7 +23,7 @@ from dpengine.spec.numeric.amount_steps import Stepped
 from dpengine.spec.wording import portion
 from dpengine.translation.catalogue import _, number
 
-__all__ = ["MAX_SYNTHETIC", "Direct", "Optimised", "WithoutChoices"]
+__all__ = ["MAX_SYNTHETIC", "Direct", "Optimised", "WithoutQuantileChoice"]
 
 MAX_SYNTHETIC = 20_000_000  # rows
 
@@ -41,7 +41,7 @@ class Direct(Strategy):
             return _("Direct: a private answer says that these tables are better measured than taken from a model.")
         if self.plan.strategy == "direct":
             return _("Direct, as the plan says: what is asked is what is measured.")
-        tables = maximal(self.plan.supports)
+        tables = maximal(self.plan.estimated_tables)
         if not needs_a_model(self.plan):
             return _("Direct: the tables can be measured and made to agree as they are.")
         return _(
@@ -123,7 +123,7 @@ def _holding(share: QuantileShare, noisy: Sequence[Measurement]) -> Measurement:
     return next(one for one in noisy if {*share.columns, share.amount} <= {*one.allocation.columns})
 
 
-class WithoutChoices(Direct):
+class WithoutQuantileChoice(Direct):
     """Measure the requested tables; quantiles come from noisy tables alone."""
 
     @property

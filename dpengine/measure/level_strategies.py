@@ -8,14 +8,14 @@ from functools import cached_property
 from dpengine.marginals.measurement import Allocation
 from dpengine.marginals.plan_levels import tree_of
 from dpengine.measure.allocation import allocate_amounts, allocate_apart
-from dpengine.measure.direct_strategy import WithoutChoices
+from dpengine.measure.direct_strategy import WithoutQuantileChoice
 from dpengine.measure.levels import allocate_levels
 from dpengine.translation.catalogue import _
 
 __all__ = ["Levels", "LevelsApart"]
 
 
-class Levels(WithoutChoices):
+class Levels(WithoutQuantileChoice):
     """Measure a column at its published levels, each with all other columns; and tables with amounts beside these."""
 
     @property
@@ -30,7 +30,7 @@ class Levels(WithoutChoices):
     @cached_property
     def divided(self) -> tuple[Allocation, ...]:
         return (
-            *allocate_levels(self.plan, self.plan.for_tables - sum(each.epsilon for each in self._soft)),
+            *allocate_levels(self.plan, self.plan.epsilon_for_tables - sum(each.epsilon for each in self._soft)),
             *self._soft,
         )
 
@@ -50,7 +50,7 @@ class Levels(WithoutChoices):
         return math.sqrt(plan.cells(plan.resolution.others) * float(tree.node_variances[0][0]))
 
 
-class LevelsApart(WithoutChoices):
+class LevelsApart(WithoutQuantileChoice):
     """Measure each table at its own levels, where crossing levels with all other columns would leave more noise."""
 
     @property

@@ -77,8 +77,8 @@ def dependence(counts: Ints, above: int = 0) -> int:
     exact = counts if counts.sum() < 2**26 else counts.astype(object)  # up to 2·256·n² is added up
     total = exact.sum(axis=(-2, -1), keepdims=True)
     independent = exact.sum(axis=-1, keepdims=True) * exact.sum(axis=-2, keepdims=True)
-    beyond = total * (exact - np.minimum(above, total)) - independent
-    excess = np.maximum(beyond, 0).sum(axis=(-2, -1))
+    difference = total * (exact - np.minimum(above, total)) - independent
+    excess = np.maximum(difference, 0).sum(axis=(-2, -1))
     return int(np.sum(2 * GRAIN * excess // np.maximum(total[..., 0, 0], 1)))
 
 
@@ -148,7 +148,7 @@ def list_candidates(
 
 def merged_bins(model: Pairwise) -> list[dict[str, Ints]]:
     """Return the merged bins of every column for each of `RESOLUTIONS`, finest first."""
-    return [{name: _bins(counts, model.total / part) for name, counts in model.one.items()} for part in RESOLUTIONS]
+    return [{name: _bins(counts, model.total / part) for name, counts in model.one_way.items()} for part in RESOLUTIONS]
 
 
 def _bins(counts: Floats, min_count: float) -> Ints:
@@ -194,9 +194,9 @@ def choose_pairs(
 
     A null candidate of score 0 lets the mechanism decline. `scale` is the common noise scale of measurements to come.
     """
-    each = run.take(parts) / picks
+    per_pick = run.take(parts) / picks
     what = mark("up to {picks} pairs").format(picks=picks)  # kept and signed, so it is English
-    run.choices.append(Choice(what, PERMUTE_AND_FLIP, each * picks, GRAIN * run.sensitivity))
+    run.choices.append(Choice(what, PERMUTE_AND_FLIP, per_pick * picks, GRAIN * run.sensitivity))
     multiples = _multiples(run, candidates)
     scores = np.array([
         *(weighted(candidate.score(scale * m), run.workload.weight(candidate.pair))
@@ -208,7 +208,7 @@ def choose_pairs(
     picked: list[Candidate] = []
     for _ in range(picks):
         places = np.flatnonzero(live)
-        place = places[permute_and_flip(scores[places], each, GRAIN * run.sensitivity)]
+        place = places[permute_and_flip(scores[places], per_pick, GRAIN * run.sensitivity)]
         if place == len(candidates):
             continue
         chosen = candidates[place]

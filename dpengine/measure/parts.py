@@ -29,7 +29,7 @@ from dpengine.measure.box_strategy import boxes_of
 from dpengine.measure.levels import allocate_levels, cells_of_levels, variances_of_levels
 from dpengine.measure.measure import add_noise
 from dpengine.measure.model_error import blank_audit
-from dpengine.measure.strategy_base import MAX_ADAPTIVE_SCALE, Private
+from dpengine.measure.strategy_base import MAX_ADAPTIVE_SCALE, DataDependent
 from dpengine.measure.workload import Workload
 from dpengine.noise import moments
 from dpengine.noise.moments import MAX_SCALE
@@ -40,7 +40,7 @@ from dpengine.translation.catalogue import _, number
 __all__ = ["InParts", "variances_of_parts"]
 
 
-class InParts(Private):
+class InParts(DataDependent):
     """Measure tables for ranges in boxes, tables at several levels as levels, and the rest, each with its share."""
 
     @property
@@ -125,7 +125,9 @@ class InParts(Private):
     def _check_tables(self) -> None:
         boxes, direct, rest = self._parts
         rows = self.plan.unit.rows
-        if any(rows / share > MAX_ADAPTIVE_SCALE for share in (self.plan.for_tables, *([rest] if rest else []))):
+        if any(
+            rows / share > MAX_ADAPTIVE_SCALE for share in (self.plan.epsilon_for_tables, *([rest] if rest else []))
+        ):
             raise PlanError(_("epsilon is too small to choose what to measure: raise it, or use strategy: direct"))
         if any(rows / each.epsilon > MAX_ADAPTIVE_SCALE for each in boxes):
             raise PlanError(_("epsilon is too small for ranges beside other tables: raise it, or ask for fewer tables"))
@@ -144,7 +146,7 @@ class InParts(Private):
         if joint is not None and not self._levels:
             return  # rows agree with all of them
         names = {name for table in (*earlier, *direct) for name in table}
-        if joint is None and (self.model is not None or {*resolution.finest(sorted(names))} != names):
+        if joint is None and (self.model is not None or {*resolution.finest_columns(sorted(names))} != names):
             raise PlanError(
                 _(
                     "these tables overlap in a ring through levels of {columns}, so they cannot be made to agree: put "

@@ -86,11 +86,11 @@ def _is_worthwhile(plan: Plan, share: QuantileShare, tables: int) -> bool:
     """Return whether a choice is expected to be more accurate than the noisy table, by their noise in ranks."""
     amount, cells = plan.amount(share.amount), plan.cells(share.columns)
     people = (plan.rows_about or ASSUMED_ROWS) / cells * float(share.epsilon) / plan.unit.rows
-    each = len(share.parts) * tables / float(SHARE)
+    choice_noise = len(share.parts) * tables / float(SHARE)
     knots = len(amount.all_knots)
     of_table = math.hypot(math.sqrt(knots / 2), LINES * people / knots)
     fits = cells * (at_steps(amount).size) <= MAX_TABLE_CELLS
-    return fits and people >= ENOUGH * each and MARGIN * math.sqrt(2) * each <= of_table
+    return fits and people >= ENOUGH * choice_noise and MARGIN * math.sqrt(2) * choice_noise <= of_table
 
 
 def scores(counts: Ints, part: Decimal) -> Ints:
@@ -212,8 +212,8 @@ class _Guess:
         running, last = self._running[cell], self._at.size - 1
         before = np.arange(1, last + 1)
         width = TAIL * self._deviation * np.sqrt((1 - part) ** 2 * before + part**2 * (last + 1 - before))
-        beyond = running[:-1] - part * running[-1]
-        fits = np.append(beyond >= -width, True) & np.append(True, beyond <= width)
+        excess = running[:-1] - part * running[-1]
+        fits = np.append(excess >= -width, True) & np.append(True, excess <= width)
         fits |= not fits.any()
         first = max(int(fits.argmax()) - 1, 0)
         return int(self._at[first]), int(self._at[min(last - int(fits[::-1].argmax()) + 1, last)])

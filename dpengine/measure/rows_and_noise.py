@@ -59,10 +59,10 @@ SPARSE_EPSILON = 1.2  # of a row; beyond it most noise is 0, and direct counts a
 
 def is_sparse(plan: Plan, tables: Sequence[Columns]) -> bool:
     """Return whether noise in the one table that holds all others would exceed its counts, if rows are stated."""
-    per_row = float(plan.for_tables) / plan.unit.rows
+    per_row = float(plan.epsilon_for_tables) / plan.unit.rows
     if plan.rows_about is None or len(tables) > 1 or len(tables[0]) == 1 or per_row > SPARSE_EPSILON:
         return False
-    return plan.cells(tables[0]) * mean_absolute(plan.unit.rows / plan.for_tables) > SPARSE * plan.rows_about
+    return plan.cells(tables[0]) * mean_absolute(plan.unit.rows / plan.epsilon_for_tables) > SPARSE * plan.rows_about
 
 
 def noise_is_too_much(plan: Plan, tables: Sequence[Columns]) -> bool:
@@ -75,7 +75,7 @@ def noise_is_too_much(plan: Plan, tables: Sequence[Columns]) -> bool:
     """
     if len(tables) == 1:
         return False
-    counted, per_row = maximal(plan.marginals), float(plan.for_tables) / plan.unit.rows
+    counted, per_row = maximal(plan.marginals), float(plan.epsilon_for_tables) / plan.unit.rows
     if needs_a_model(plan):
         unknown = plan.rows_about is None or bool(plan.amounts(()))
         return (unknown and _are_larger(counted)) or noise_in_a_table(plan, tables) > most_noise(plan, counted)
@@ -90,7 +90,7 @@ def noise_is_too_much(plan: Plan, tables: Sequence[Columns]) -> bool:
 
 def most_noise(plan: Plan, tables: Sequence[Columns]) -> float:
     """Return the largest noise in a table, as a fraction of the rows, at which several tables are still measured."""
-    per_row = float(plan.for_tables) / plan.unit.rows
+    per_row = float(plan.epsilon_for_tables) / plan.unit.rows
     ring = needs_a_model(plan) or junction_order(tables) is None
     if ring and len(allocate_directly(plan)) == 1:
         if not _are_larger(tables):
@@ -156,7 +156,7 @@ def _noise_of_columns(plan: Plan, tables: Sequence[Columns]) -> float:
 
     Errors of the columns of a table add up like independent ones.
     """
-    scale = len({*chain.from_iterable(tables)}) * plan.unit.rows / plan.for_tables
+    scale = len({*chain.from_iterable(tables)}) * plan.unit.rows / plan.epsilon_for_tables
     cells = math.fsum(math.hypot(*(plan.column(name).size for name in table)) for table in tables)
     return cells * mean_absolute(scale) / (len(tables) * (plan.rows_about or ASSUMED_ROWS))
 
@@ -198,7 +198,7 @@ def _is_flat(plan: Plan, table: Columns, variance: Fraction) -> bool:
     if cells <= FLAT_CELLS_OF_LITTLE_NOISE and variance <= LITTLE_NOISE**2:
         return True
     several = sum(plan.column(name).kind in ("number", "date") for name in table) > 1
-    most = FLAT_CELLS_OF_SEVERAL[len(maximal(plan.supports)) > 1]
+    most = FLAT_CELLS_OF_SEVERAL[len(maximal(plan.estimated_tables)) > 1]
     return several and cells <= most and variance * cells**2 <= (MUCH_NOISE * rows) ** 2
 
 

@@ -8,8 +8,8 @@ cells follow from these noisy counts (`estimate.found_cells`), and the tables in
 of ε.
 
 The whole is ε-differentially private by adaptive composition (Dwork & Roth 2014, Theorem 3.16): whatever the first
-stage returned, the second one is `Plan.for_tables`-differentially private for the cells that follow from it, and the
-first stage costs the shares. The universe, the shares and the rule from noisy counts to cells are public.
+stage returned, the second one is `Plan.epsilon_for_tables`-differentially private for the cells that follow from it,
+and the first stage costs the shares. The universe, the shares and the rule from noisy counts to cells are public.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Exact: TypeAlias = "Ints | tuple[Ints, Ints]"  # rows of each step; or places of
 
 
 def search(plan: Plan, counts: Sequence[Exact]) -> tuple[Search, ...]:
-    """Measure the columns of `plan.finds`, each with its share of ε.
+    """Measure the columns of `plan.found_columns`, each with its share of ε.
 
     `counts` are exact, one entry for each of these columns: the rows in each step of its range; or the places of the
     keys that have rows, in increasing order, and their rows. One person has at most `plan.unit.rows` rows.
     """
-    return tuple(_search(plan, name, exact) for name, exact in zip(plan.finds, counts, strict=True))
+    return tuple(_search(plan, name, exact) for name, exact in zip(plan.found_columns, counts, strict=True))
 
 
 def _search(plan: Plan, name: str, exact: Exact) -> Search:
@@ -69,7 +69,7 @@ def _keys(none: FoundKeys, most: int, exact: tuple[Ints, Ints]) -> FoundKeys:
 
 def blank_searches(plan: Plan) -> tuple[Search, ...]:
     """Return a possible result of `search` with as many keys as possible, without data or noise, for dry runs."""
-    return tuple(_blank(plan, name) for name in plan.finds)
+    return tuple(_blank(plan, name) for name in plan.found_columns)
 
 
 def _blank(plan: Plan, name: str) -> Search:

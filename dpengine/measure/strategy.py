@@ -32,7 +32,7 @@ from dpengine.measure.rows_and_noise import has_large_ranges, is_sparse, noise_i
 from dpengine.measure.strategy_base import Strategy
 from dpengine.measure.summed_strategy import summed
 from dpengine.measure.tables_or_model import TablesOrModel
-from dpengine.measure.tally_strategy import Tallied
+from dpengine.measure.tally_strategy import ByTally
 from dpengine.spec.declared import changed
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
@@ -52,20 +52,20 @@ def decide(plan: Plan) -> Strategy:
     check_given(plan)
     if plan.finest is not plan:
         return summed(plan, decide(plan.finest))
-    if plan.strategy != "auto" or plan.tallied:
+    if plan.strategy != "auto" or plan.has_distinct:
         return resolved(plan)
-    private = plan.model_copy(update={"strategy": "adaptive"})
+    adaptive = plan.model_copy(update={"strategy": "adaptive"})
     if plan.resolution.levels:
         if has_large_ranges(plan):
-            return resolved(private)
+            return resolved(adaptive)
         as_sums = changed(plan, coarser_levels="summed")
-        if is_better_summed(private, as_sums):
+        if is_better_summed(adaptive, as_sums):
             return decide(as_sums)
-        return resolved(private if is_better_in_parts(private) else plan)
-    tables = maximal(plan.supports)
+        return resolved(adaptive if is_better_in_parts(adaptive) else plan)
+    tables = maximal(plan.estimated_tables)
     if not (has_large_ranges(plan) or is_sparse(plan, tables) or noise_is_too_much(plan, tables)):
         return Direct(plan)
-    return resolved(private) if plan.ranged else Adaptive(private, decided=True)
+    return resolved(adaptive) if plan.ranged else Adaptive(adaptive, decided=True)
 
 
 def identities(published: Plan) -> tuple[str, ...]:
@@ -106,8 +106,8 @@ def resolved(plan: Plan, measured: Measurements | None = None) -> Strategy:
     """
     if plan.finest is not plan:
         return summed(plan, resolved(plan.finest, measured))
-    if plan.tallied:
-        return Tallied(plan)
+    if plan.has_distinct:
+        return ByTally(plan)
     if plan.in_parts:
         return InParts(plan)
     if plan.strategy == "adaptive" and plan.ranged:
@@ -120,4 +120,4 @@ def resolved(plan: Plan, measured: Measurements | None = None) -> Strategy:
         return Adaptive(plan)
     if plan.strategy == "optimised":
         return Optimised(plan)
-    return Direct(plan, answered=measured is not None and measured.by_tables)
+    return Direct(plan, answered=measured is not None and measured.chose_tables)

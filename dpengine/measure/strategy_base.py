@@ -1,4 +1,4 @@
-"""The base of all strategies: a decided way to measure a plan, which costs ε exactly."""
+"""The base of all strategies: how a plan is measured, at a cost of exactly ε."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from dpengine.measure.allocation import allocate
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, mark
 
-__all__ = ["MAX_ADAPTIVE_SCALE", "Private", "Strategy"]
+__all__ = ["MAX_ADAPTIVE_SCALE", "DataDependent", "Strategy"]
 
 MAX_ADAPTIVE_SCALE = 1_000  # beyond it, even the total is meaningless, and there may be too many synthetic rows
 
 _NAMES = {"auto": mark("Direct"), "direct": mark("Direct"),
           "optimised": mark("Optimised"), "adaptive": mark("Adaptive")}  # fmt: skip
-Counter = Callable[[Sequence[Columns]], Sequence[Ints]]  # gives the exact counts of marginals, one axis a column
+CountMarginals = Callable[[Sequence[Columns]], Sequence[Ints]]  # returns exact counts, one axis for each column
 
 
 @dataclass(frozen=True)
 class Strategy(ABC):
-    """A decided way to measure `plan`; if *auto* chose *adaptive*, `plan` has that strategy here.
+    """How `plan` is measured; if *auto* chose *adaptive*, `plan` has that strategy here.
 
     A strategy is for the tables alone; cells are found by an earlier measurement (`measure.search`).
     """
@@ -74,7 +74,7 @@ class Strategy(ABC):
 
         Costs nothing and needs no data. Raises `PlanError`.
         """
-        for name in self.plan.finds:
+        for name in self.plan.found_columns:
             if self.plan.unit.rows / (self.plan.epsilon * self.plan.column(name).share) > MAX_ADAPTIVE_SCALE:
                 raise PlanError(
                     _("epsilon is too small to find the cells of {column}: raise it, or state the cells", column=name)
@@ -89,15 +89,15 @@ class Strategy(ABC):
         """Return the same strategy at another ε, even if *auto* would decide differently there."""
         return replace(self, plan=self.plan.at(epsilon))
 
-    def measure(self, counted: Counter) -> Measurements:
-        """Measure the tables, for exactly `plan.for_tables`.
+    def measure(self, counted: CountMarginals) -> Measurements:
+        """Measure the tables, for exactly `plan.epsilon_for_tables`.
 
-        `counted` is called once, with `marginals`. The result is `plan.for_tables`-differentially private for
+        `counted` is called once, with `marginals`. The result is `plan.epsilon_for_tables`-differentially private for
         `plan.unit`, when one person is added or removed. No progress is reported: the progress of a measurement depends
         on its noise, which nobody may see before it is paid for.
         """
         measured = self._measure(counted(self.marginals))
-        if measured.cost != self.plan.for_tables:
+        if measured.cost != self.plan.epsilon_for_tables:
             raise ArithmeticError("what was measured does not cost ε exactly; this is a fault of the program")
         return measured
 
@@ -115,16 +115,16 @@ class Strategy(ABC):
         return Measurement(allocate(self.plan, columns, epsilon), values)
 
 
-class Private(Strategy):
+class DataDependent(Strategy):
     """A strategy that depends on its own earlier measurements: its error is known only by simulation."""
 
     closed_form = False
 
     @property
-    def for_counts(self) -> Fraction:
+    def epsilon_for_counts(self) -> Fraction:
         """The part of ε that is left for counts."""
-        return self.plan.for_tables
+        return self.plan.epsilon_for_tables
 
     def _check_tables(self) -> None:
-        if self.plan.unit.rows / self.for_counts > MAX_ADAPTIVE_SCALE:
+        if self.plan.unit.rows / self.epsilon_for_counts > MAX_ADAPTIVE_SCALE:
             raise PlanError(_("epsilon is too small to choose what to measure: raise it, or use strategy: direct"))

@@ -79,7 +79,7 @@ class TablesOrModel:
         direct = [each.columns for each in allocate_directly(plan)]
         if math.fsum(map(plan.cells, [*tables, *direct])) > MOST_CELLS:
             return None
-        noise_of_all = MOVED_BY_ROW * plan.unit.rows / (plan.rows_about * float(plan.for_tables))
+        noise_of_all = MOVED_BY_ROW * plan.unit.rows / (plan.rows_about * float(plan.epsilon_for_tables))
         usual = min(max(int(PARTS * noise_of_all / FINE), MIN_PART), USUAL_PART)
         part = max(usual, math.ceil(PARTS * noise_of_all / COARSE))
         if part > MAX_PART or noise_in_a_table(plan, tables) > MOST_NOISE:
@@ -87,7 +87,7 @@ class TablesOrModel:
         rest = plan.at(
             plan.epsilon * (PARTS - part) / PARTS
         )  # also of the share that finds cells, where they are found
-        return cls(tables, plan.for_tables * part / PARTS, allocate_directly(rest))
+        return cls(tables, plan.epsilon_for_tables * part / PARTS, allocate_directly(rest))
 
     @property
     def marginals(self) -> list[Columns]:

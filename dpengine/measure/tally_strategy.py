@@ -11,13 +11,13 @@ import numpy as np
 from dpengine.errors import PlanError
 from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 from dpengine.measure.allocation import allocate_directly, divide_over_tallies
-from dpengine.measure.direct_strategy import Direct, WithoutChoices
+from dpengine.measure.direct_strategy import Direct, WithoutQuantileChoice
 from dpengine.translation.catalogue import _
 
-__all__ = ["Tallied"]
+__all__ = ["ByTally"]
 
 
-class _OfTally(WithoutChoices):
+class _OfTally(WithoutQuantileChoice):
     """Measure the tables of one tally: the same ones at every ε, since its share of ε follows from them."""
 
     @cached_property
@@ -25,7 +25,7 @@ class _OfTally(WithoutChoices):
         return allocate_directly(self.plan, discrete=False)
 
 
-class Tallied(WithoutChoices):
+class ByTally(WithoutQuantileChoice):
     """Measure tables of rows and tables of distinct persons, each tally directly with a share of ε."""
 
     @property

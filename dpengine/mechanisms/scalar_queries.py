@@ -93,13 +93,13 @@ def ratio_half_width(part: float, scale: float) -> float:
     """
     wide, narrow = max(part, 1 - part), min(part, 1 - part)
 
-    def beyond(t: float) -> float:
+    def survival(t: float) -> float:
         if wide - narrow < 1e-4:  # the two forms agree there to 1e-8, and the first would cancel
             return (1 + t / (2 * wide)) * math.exp(-t / wide)
         tail = wide**2 * math.exp(-t / wide)
         return (tail - (narrow**2 * math.exp(-t / narrow) if narrow else 0.0)) / (wide**2 - narrow**2)
 
-    return scale * brentq(lambda t: 1 - CONFIDENCE - beyond(t), 0.0, 60.0) + 1
+    return scale * brentq(lambda t: 1 - CONFIDENCE - survival(t), 0.0, 60.0) + 1
 
 
 def ratio_interval(first: int, second: int, scale: Fraction) -> tuple[float, float, float]:

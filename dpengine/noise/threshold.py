@@ -12,20 +12,20 @@ from fractions import Fraction
 
 from dpengine.noise.exact_exp import Bounds, exp_bounds, quotient
 
-__all__ = ["GUARD", "MAX_KEYS", "chance_of_reaching", "least_shown", "tail"]
+__all__ = ["GUARD", "MAX_KEYS", "chance_of_reaching", "release_threshold", "tail"]
 
 MAX_KEYS = 2**62  # keys of a universe, so that places in it fit in 64 bits
 GUARD = 160  # bits beyond those compared: a power of up to 2^62 factors loses 64 of them
 
 
-def least_shown(keys: int, scale: Fraction, chance: Fraction) -> int:
-    """Return the least number for which keys·P(noise ≥ number) is at most `chance`, exactly.
+def release_threshold(keys: int, scale: Fraction, chance: Fraction) -> int:
+    """Return the threshold of a partition selection: the least number with keys·P(noise ≥ number) ≤ `chance`, exactly.
 
     So with probability 1 − `chance` at least, no key without people is shown. `chance` is above 0 and at most 1/2. The
     number is about scale·ln(keys/chance).
 
-    >>> least_shown(10**5, Fraction(4), Fraction(1, 1000)), least_shown(26**12, Fraction(4), Fraction(1, 1000))
-    (72, 182)
+    >>> [release_threshold(keys, Fraction(4), Fraction(1, 1000)) for keys in (10**5, 26**12)]
+    [72, 182]
     """
     if not 0 < chance <= Fraction(1, 2):
         raise ValueError("the chance that a key without people is shown is above 0 and at most 1/2")

@@ -92,5 +92,5 @@ def basis_of(result: Result) -> Basis:
 
 def check_tallies(plan: Plan) -> None:
     """Raise `ReleaseError` for a plan that counts people beside rows, whose tables do not add up to one another."""
-    if plan.tallied:
+    if plan.has_distinct:
         raise ReleaseError(_("replicates are made of tables of rows only, and this release counts distinct people"))

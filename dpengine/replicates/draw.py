@@ -73,7 +73,7 @@ _DRAW = ""  # the name of the axis of draws: no column of a plan has it
 
 def fits(result: Result) -> bool:
     """Return whether a release has replicates of all its tables: few enough cells, and rows only."""
-    if result.plan.tallied:
+    if result.plan.has_distinct:
         return False
     return _cells(basis_of(result), [*result.plan.marginals, ()]) <= MAX_CELLS
 
@@ -121,7 +121,7 @@ def _replicates_of(basis: Basis) -> Callable[[Columns], Floats]:
     finest_errors = (_errors_of_estimates if basis.mean_errors is None else _errors_of_model)(finest_basis)
 
     def errors(table: Columns) -> Floats:
-        finer = resolution.finest(table) if finest_basis.plan is not basis.plan else table
+        finer = resolution.finest_columns(table) if finest_basis.plan is not basis.plan else table
         return resolution.coarsen(finest_errors(finer), (_DRAW, *finer), (_DRAW, *table))
 
     def replicates(table: Columns) -> Floats:

@@ -147,7 +147,7 @@ def rows_beyond_noise(plan: Plan, tables: Sequence[Columns], cache: dict[Columns
 
 def _cells_by_rows_for_one(plan: Plan, table: Columns) -> Ints:
     """Count cells of the mock `table` by the logarithm of the number of rows of which they have one."""
-    rough_size = plan.tally_with(table).plan.rows_about or ASSUMED_ROWS
+    rough_size = plan.tally_of(table).plan.rows_about or ASSUMED_ROWS
     rows = mock_rows(plan, table)[listed_cells(plan, table)]
     decades = np.log10(rough_size / np.maximum(rows.ravel(), 1e-12))
     return np.bincount(np.maximum(0, np.rint(PER_DECADE * decades)).astype(np.int64))
@@ -161,15 +161,15 @@ def compare_allocations(plan: Plan) -> pd.DataFrame:
     """
     import pandas as pd
 
-    columns = tuple(sorted({*plan.resolution.finest(plan.released)}))
-    even = plan.for_tables / len(plan.marginals)
+    columns = tuple(sorted({*plan.resolution.finest_columns(plan.released)}))
+    even = plan.epsilon_for_tables / len(plan.marginals)
     own_levels = changed(plan, coarser_levels=None)
-    planned, joint = allocations_of(plan), (allocate(plan, columns, plan.for_tables),)
+    planned, joint = allocations_of(plan), (allocate(plan, columns, plan.epsilon_for_tables),)
     widths = []
     for table in plan.marginals:
         alone = (allocate(plan, tuple(sorted(table)), even),)
         row = [table_error(plan, planned, table).half_width(), table_error(own_levels, alone, table).half_width()]
-        fits = plan.cells(columns) <= MAX_TABLE_CELLS and not plan.tallied
+        fits = plan.cells(columns) <= MAX_TABLE_CELLS and not plan.has_distinct
         widths.append([*row, table_error(plan, joint, table).half_width() if fits else math.nan])
     cells = np.array([plan.cells(table) for table in plan.marginals], dtype=np.float64)
     mean = cells @ np.array(widths) / cells.sum()

@@ -55,7 +55,7 @@ def price_batch(questions: Sequence[Question]) -> Batch | None:
         )
     except PlanError:
         return None  # a table of too many cells
-    price = _least_epsilon(plan, counts)
+    price = _min_epsilon(plan, counts)
     if price is None:
         return None
     return Batch(tuple(counts), sum((each.epsilon for each in counts), Fraction(0)), plan.at(price))
@@ -81,7 +81,7 @@ def _comparable_counts(questions: Sequence[Question]) -> tuple[list[Question], d
     return counts, columns
 
 
-def _least_epsilon(plan: Plan, questions: Sequence[Question]) -> Fraction | None:
+def _min_epsilon(plan: Plan, questions: Sequence[Question]) -> Fraction | None:
     """Return the least ε at which `plan` answers each question as accurately, to 1 %; None if none is enough."""
     half_widths = [sum_error(1, question.scale).half_width() for question in questions]
 

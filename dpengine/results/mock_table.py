@@ -35,7 +35,7 @@ def mock_counts(plan: Plan, table: Columns) -> Ints:
     >>> mock_counts(plan, ("smokes",))
     array([4656, 5044,  100,  200])
     """
-    plan = plan.tally_with(table).plan
+    plan = plan.tally_of(table).plan
     rows = plan.rows_about or ASSUMED_ROWS
     grain = 1 if isinstance(table, Stepped) else plan.grain(table)
     counts: Ints = round_to_total(mock_rows(plan, table), rows * grain)
@@ -44,7 +44,7 @@ def mock_counts(plan: Plan, table: Columns) -> Ints:
 
 def mock_rows(plan: Plan, table: Columns) -> Floats:
     """Return the expected rows in each cell, which `mock_counts` rounds to whole units."""
-    stepped, declared = isinstance(table, Stepped), plan.resolution.declared(table)
+    stepped, declared = isinstance(table, Stepped), plan.resolution.declared_columns(table)
     if declared != table:
         fine = mock_rows(plan, Stepped(declared) if stepped else declared)
         return plan.resolution.coarsen(fine, declared, table)

@@ -19,7 +19,7 @@ def mostly_other(result: Result) -> list[str]:
     Columns with found values are not looked at, since values of few people belong in *(other)*. Beside tables that
     count distinct persons, only those of rows are looked at.
     """
-    if result.plan.tallied:
+    if result.plan.has_distinct:
         of_rows = [place for place, tally in enumerate(result.plan.tallies) if tally.cells is None]
         if not of_rows:
             return []

@@ -107,7 +107,7 @@ def predict_by_trials(
     errors = _exact_errors(strategy) if strategy.closed_form else _simulated_errors(strategy, trials, before_each)
     rows = [(name_of(table), plan.cells(table), *error) for table, error in errors.items()]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    if plan.tallied:
+    if plan.has_distinct:
         frame.insert(1, "counts", [counting_in_words(plan, table) or counted_noun(plan) for table in errors])
     measures = [measure_half_widths(strategy, table) for table in errors]
     for name in dict.fromkeys(name for each in measures for name in each):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dpengine.array_types import Columns, Ints
-from dpengine.estimate.agreement import Following
+from dpengine.estimate.agreement import ModelAndTables
 from dpengine.estimate.consistency import ConsistentTables
 from dpengine.estimate.estimates import Estimates, UnbiasedEstimates, derive_estimates
 from dpengine.marginals.fitting import round_to_total
@@ -47,7 +47,7 @@ def preview_table(plan: Plan, table: Columns) -> Result:
     strategy = decide(plan)
     strategy.check()
     plan = strategy.plan
-    if plan.amounts(()) or plan.resolution.chains or plan.tallied or (plan.ranged and not strategy.closed_form):
+    if plan.amounts(()) or plan.resolution.chains or plan.has_distinct or (plan.ranged and not strategy.closed_form):
         return conclude(plan, _measured(strategy))
     estimates: Estimates
     if strategy.closed_form:
@@ -55,10 +55,10 @@ def preview_table(plan: Plan, table: Columns) -> Result:
         estimates = UnbiasedEstimates(plan, measured.marginals, strategy.allocations)
     else:
         measured = _measured(strategy)
-        plan = measured.settled(plan)
+        plan = measured.as_measured(plan)
         estimates = derive_estimates(plan, measured)
     fitted = estimates.fitted
-    assert not isinstance(fitted, Following), "a plan in parts was previewed as a whole"
+    assert not isinstance(fitted, ModelAndTables), "a plan in parts was previewed as a whole"
     return _TablePreview(plan, measured, ConsistentTables(()), "", "", {}, derived=estimates, fitted=fitted)
 
 

@@ -134,12 +134,12 @@ def _with_ends(published: Iterable[Measure]) -> list[str]:
     return [f"{name}{end}" for each in published for name in each.names for end in ENDS]
 
 
-def _pair_heading(plan: Plan, each: Measure) -> str:
+def _pair_heading(plan: Plan, measure: Measure) -> str:
     """Return the heading for readers of a statistic of two amounts."""
-    of, on = plan.column(each.amount).heading, plan.column(each.on).heading
-    if each.kind == "slope":
+    of, on = plan.column(measure.amount).heading, plan.column(measure.on).heading
+    if measure.kind == "slope":
         return _("slope of {of} on {on}", of=of, on=on)
-    if each.kind == "covariance":
+    if measure.kind == "covariance":
         return _("covariance of {of} and {on}", of=of, on=on)
     return _("correlation of {of} and {on}", of=of, on=on)
 

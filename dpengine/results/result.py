@@ -18,14 +18,14 @@ import numpy.typing as npt
 from dpengine.array_types import Bools, Columns, Floats, Ints
 from dpengine.errors import LedgerError
 from dpengine.estimate.amounts import AmountTable, fit_amount
+from dpengine.estimate.by_tally import EstimatesByTally
 from dpengine.estimate.estimates import Estimates, ModelledEstimates, derive_estimates
 from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.estimate.summed import SummedEstimates
-from dpengine.estimate.tallied import TalliedEstimates
 from dpengine.marginals.measurement import Measurement, Measurements
+from dpengine.results.interval_estimates import IntervalEstimates, association_intervals, interval_estimates
 from dpengine.results.published_columns import ENDS, Measure, measures
 from dpengine.results.serialise import Stored, pack, unpack
-from dpengine.results.spans import Span, association_span, spans
 from dpengine.results.stated import ModelError, Stated, TableNumbers, state
 from dpengine.results.views.published import MAX_KEPT, PublishedTables, no_table
 from dpengine.results.views.synthetic import SyntheticView
@@ -43,7 +43,7 @@ MAX_RECENT = 8  # tables whose numbers are kept once made
 
 def conclude(plan: Plan, measured: Measurements) -> Result:
     """Return the result of the measurements of `plan`, whose strategy is resolved, with a fresh id and the time."""
-    plan = measured.settled(plan)
+    plan = measured.as_measured(plan)
     return Result._made(plan, measured, _provenance(plan))
 
 
@@ -53,7 +53,7 @@ def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
     Measurements are stored even if tables cannot be made from them, for lack of memory or by a bug: noise was drawn, so
     the charge stands. `Result.from_bytes` then makes the tables.
     """
-    plan = measured.settled(plan)
+    plan = measured.as_measured(plan)
     provenance = _provenance(plan)
     try:
         made = Result._made(plan, measured, provenance)
@@ -69,7 +69,7 @@ _CAUSES = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryE
 def _models(plan: Plan, measured: Measurements) -> list[WholeCounts]:
     """Return whole counts that agree within each tally of `plan`: a fixed function of its arguments."""
     estimates = derive_estimates(plan, measured)
-    by_tally = estimates.each if isinstance(estimates, TalliedEstimates) else (estimates,)
+    by_tally = estimates.by_tally if isinstance(estimates, EstimatesByTally) else (estimates,)
     return [
         realise(estimate.fitted, list(tally.plan.finest.marginals))
         for estimate, tally in zip(by_tally, plan.tallies, strict=True)
@@ -136,7 +136,7 @@ class Result(SyntheticView, PublishedTables):
     amounts: tuple[AmountTable, ...] = ()
     further_models: tuple[WholeCounts, ...] = ()  # the tables of further tallies of the plan
     stated: Stated = field(default_factory=Stated)  # numbers that stay as they were first stated
-    former_quantiles: bool = False  # whether quantiles are by the rule of earlier releases, and so stay as they were
+    legacy_quantiles: bool = False  # whether quantiles are by the rule of earlier releases, and so stay as they were
 
     @classmethod
     def _made(cls, plan: Plan, measured: Measurements, provenance: Mapping[str, Any]) -> Self:
@@ -173,7 +173,7 @@ class Result(SyntheticView, PublishedTables):
 
     def of_tally(self, tally: int) -> Result:
         """Return the release restricted to the tables of one of the plan's tallies: all of it, if there is only one."""
-        if not self.plan.tallied:
+        if not self.plan.has_distinct:
             return self
         measured = tuple(each for each in self.measured.marginals if each.allocation.tally == tally)
         model, provenance = (self.model, *self.further_models)[tally], (self.release_id, self.created, self.software)
@@ -189,17 +189,18 @@ class Result(SyntheticView, PublishedTables):
         for name in self.plan.amounts(table):
             people = self.amount_table(table, name).known
             numbers |= {f"known_{name}": people} if self.plan.amount(name).missing else {}
-            numbers |= self._spans_by_name(table, (each for each in published if each.amount == name and not each.on))
-        numbers |= self._spans_by_name(table, (each for each in published if each.on))
+            of_amount = (measure for measure in published if measure.amount == name and not measure.on)
+            numbers |= self._intervals_by_name(table, of_amount)
+        numbers |= self._intervals_by_name(table, (each for each in published if each.on))
         return {name: np.ravel(values) for name, values in numbers.items()}
 
-    def _spans_by_name(self, table: Columns, published: Iterable[Measure]) -> dict[str, Floats]:
+    def _intervals_by_name(self, table: Columns, published: Iterable[Measure]) -> dict[str, Floats]:
         """Return the numbers of some measures and the ends of their intervals, by the names of their columns."""
         return {
             f"{label}{end}": values
             for measure in published
-            for label, span in zip(measure.names, self.spans(table, measure), strict=True)
-            for end, values in zip(ENDS, span.numbers, strict=True)
+            for label, interval in zip(measure.names, self.interval_estimates(table, measure), strict=True)
+            for end, values in zip(ENDS, interval.numbers, strict=True)
         }
 
     def estimate(self, table: Columns) -> Floats:
@@ -233,27 +234,29 @@ class Result(SyntheticView, PublishedTables):
         noisy: Bools = (low == 0) & (half_width >= EXACT)
         return TableNumbers(self.estimates.estimate(table), low, high, noisy, self.estimates.half_width(table))
 
-    def spans(self, table: Columns, measure: Measure) -> tuple[Span, ...]:
+    def interval_estimates(self, table: Columns, measure: Measure) -> tuple[IntervalEstimates, ...]:
         """Return the numbers of a measure with their intervals: one for each quantile, and otherwise one.
 
         `table` is a published table that has it, or one of fewer of its columns.
         """
         key = (table, measure)
-        if key in self._spans:
-            return self._spans[key]
+        if key in self._intervals:
+            return self._intervals[key]
         if measure.association is not None:
-            made: tuple[Span, ...] = (association_span(self.plan, table, measure.association, self.estimates.soft),)
+            made: tuple[IntervalEstimates, ...] = (
+                association_intervals(self.plan, table, measure.association, self.estimates.soft),
+            )
         else:
             everybody, cells = (self.amount_table(each, measure.amount) for each in ((), table))
             chosen = self.measured.chosen(table, measure.amount, measure.parts)
-            soft, former = self.estimates.soft, self.former_quantiles
-            made = spans(self.plan, measure, cells, everybody, soft, chosen, former=former)
+            soft, legacy = self.estimates.soft, self.legacy_quantiles
+            made = interval_estimates(self.plan, measure, cells, everybody, soft, chosen, legacy=legacy)
         if self.plan.cells(table) <= MAX_KEPT:
-            self._spans[key] = made
+            self._intervals[key] = made
         return made
 
     @cached_property
-    def _spans(self) -> dict[tuple[Columns, Measure], tuple[Span, ...]]:
+    def _intervals(self) -> dict[tuple[Columns, Measure], tuple[IntervalEstimates, ...]]:
         return {}  # a page draws and lists the same numbers again and again
 
     def amount_table(self, table: Columns, name: str) -> AmountTable:
@@ -274,7 +277,7 @@ class Result(SyntheticView, PublishedTables):
 
     def counts(self, table: Columns) -> Ints:
         with self._naming_published(table):
-            model = (self.model, *self.further_models)[self.plan.tally_of(table)]
+            model = (self.model, *self.further_models)[self.plan.tally_index(table)]
             return model.table(table, self.plan.resolution)  # coarser levels are sums of the finest
 
     @contextmanager
@@ -297,7 +300,7 @@ class Result(SyntheticView, PublishedTables):
         """Return the release as the ledger stores it: complete, and readable without running code."""
         provenance = {"release_id": self.release_id, "created": self.created, "software": self.software}
         plan = _as_stored(self.plan)
-        kept = self.amounts, self.further_models, self.stated, self.former_quantiles
+        kept = self.amounts, self.further_models, self.stated, self.legacy_quantiles
         return pack(Stored(plan, self.measured, self.model, provenance, *kept))
 
     @classmethod
@@ -313,8 +316,8 @@ class Result(SyntheticView, PublishedTables):
                 "further_models": stored.further_models,
                 "stated": stored.stated,
             }
-            former = stored.former_quantiles
-            return cls(plan, stored.measured, stored.model, **stored.provenance, **kept, former_quantiles=former)
+            legacy = stored.legacy_quantiles
+            return cls(plan, stored.measured, stored.model, **stored.provenance, **kept, legacy_quantiles=legacy)
         except _CAUSES as error:
             raise LedgerError(
                 _(

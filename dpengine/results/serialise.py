@@ -57,7 +57,7 @@ class Stored:
     """A release as it is stored: `plan` and `provenance` (its id, time and software) are plain values.
 
     `model` is None if it could not be made yet. `further_models` are those of further tallies. With
-    `former_quantiles`, quantiles are those of releases that were made before distributions were estimated.
+    `legacy_quantiles`, quantiles are those of releases that were made before distributions were estimated.
     """
 
     plan: Mapping[str, Any]
@@ -67,7 +67,7 @@ class Stored:
     amounts: tuple[AmountTable, ...] = ()
     further_models: tuple[WholeCounts, ...] = ()
     stated: Stated = field(default_factory=Stated)
-    former_quantiles: bool = False
+    legacy_quantiles: bool = False
 
 
 def pack(release: Stored) -> bytes:
@@ -79,7 +79,7 @@ def pack(release: Stored) -> bytes:
     arrays |= model_arrays
     if release.amounts:
         header["amounts"] = [(table.amount, table.columns) for table in release.amounts]
-        header["quantiles_of_distributions"] = not release.former_quantiles
+        header["quantiles_of_distributions"] = not release.legacy_quantiles
         arrays |= {f"known{k}": table.known for k, table in enumerate(release.amounts)}
         arrays |= {f"steps{k}": table.steps for k, table in enumerate(release.amounts)}
         arrays |= {
@@ -231,8 +231,8 @@ def unpack(payload: bytes) -> Stored:
     except DAMAGED as error:
         raise LedgerError(_(CANNOT_BE_READ)) from error
     provenance = {key: header[key] for key in ("release_id", "created", "software")}
-    former = bool(amounts) and not header.get("quantiles_of_distributions", False)
-    return Stored(header["plan"], measured, model, provenance, amounts, further_models, stated, former)
+    legacy = bool(amounts) and not header.get("quantiles_of_distributions", False)
+    return Stored(header["plan"], measured, model, provenance, amounts, further_models, stated, legacy)
 
 
 def _expected_in(arrays: Mapping[str, Array], k: int) -> Floats | None:

@@ -27,7 +27,7 @@ def noun(plan: Plan, table: Columns = ()) -> str:
     >>> noun(plan)
     'visits'
     """
-    tally = plan.tally_with(table)
+    tally = plan.tally_of(table)
     if tally.bound > 1 and tally.cells is None:
         return plan.nouns.rows or _("rows")
     rows = plan.nouns.rows if plan.unit.id is None else ""
@@ -58,8 +58,8 @@ def counting_in_words(plan: Plan, table: Columns) -> str:
     >>> counting_in_words(plan, ("a",))
     'people, each in at most 2 cells'
     """
-    tally = plan.tally_with(table)
-    if not table or not plan.tallied:
+    tally = plan.tally_of(table)
+    if not table or not plan.has_distinct:
         return ""
     if (cells := tally.cells) is None:
         return _("kept {rows}", rows=noun(plan, table))
@@ -115,7 +115,7 @@ kept rows: the table may hold more.
     """
     if plan.unit.id is None:
         return ""
-    if plan.tallied:
+    if plan.has_distinct:
         return persons_counted(plan, named)
     if plan.nouns.rows or plan.nouns.people:
         return _(
@@ -136,11 +136,11 @@ kept rows: the table may hold more.
 
 def found_in_words(plan: Plan) -> str:
     """Say which shares of ε find cells, and what predictions assume until then; nothing if all cells are declared."""
-    if not plan.finds:
+    if not plan.found_columns:
         return ""
-    columns = [plan.column(name) for name in plan.finds]
+    columns = [plan.column(name) for name in plan.found_columns]
     shares = " + ".join(f"{exactly(plan.epsilon * each.share)} ({each.name})" for each in columns)
-    rest = exactly(plan.for_tables)
+    rest = exactly(plan.epsilon_for_tables)
     amounts = [column.name for column in columns if isinstance(column, Amount)]
     assumed = [
         _("{n} bins of one width ({name})", n=number(column.declared_size), name=column.name)

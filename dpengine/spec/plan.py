@@ -179,12 +179,12 @@ class Plan(WithAmounts, WithTallies, WithParts, WithSummedLevels, Declared):
 
     @cached_property
     def _used(self) -> frozenset[str]:
-        return frozenset(name for table in self.supports for name in table)
+        return frozenset(name for table in self.estimated_tables for name in table)
 
     @cached_property
     def used(self) -> tuple[str, ...]:
         """Names of the columns that a table uses, in declared order; no other column is read."""
-        read = {*self.resolution.declared(self._used)}
+        read = {*self.resolution.declared_columns(self._used)}
         return tuple(column.name for column in self.columns if column.name in read)
 
     @property
@@ -230,19 +230,19 @@ class Plan(WithAmounts, WithTallies, WithParts, WithSummedLevels, Declared):
         return math.prod(self.shape(table))
 
     @cached_property
-    def finds(self) -> tuple[str, ...]:
+    def found_columns(self) -> tuple[str, ...]:
         """Names of the columns in use whose cells a release finds, in declared order."""
         return tuple(name for name in self.used if self._by_name[name].share)
 
     @property
-    def for_tables(self) -> Fraction:
+    def epsilon_for_tables(self) -> Fraction:
         """The share of ε that is left for the tables after finding cells."""
-        return self.epsilon * (1 - sum((self._by_name[name].share for name in self.finds), Fraction(0)))
+        return self.epsilon * (1 - sum((self._by_name[name].share for name in self.found_columns), Fraction(0)))
 
     @property
     def as_written(self) -> Plan:
         """The plan as in its plan file: without cells that a release has found."""
-        return self.with_columns({name: self._by_name[name].as_written for name in self.finds})
+        return self.with_columns({name: self._by_name[name].as_written for name in self.found_columns})
 
     def with_columns(self, columns: Mapping[str, Column]) -> Plan:
         """Return the plan with the columns of these names replaced."""
@@ -269,7 +269,7 @@ class Plan(WithAmounts, WithTallies, WithParts, WithSummedLevels, Declared):
         distinct = [["distinct", each.cells, *sorted(one)] for each in self._tallies if each.cells
                     for one in each.plan.marginals]  # fmt: skip
         strategy = "direct" if self.strategy == "auto" else self.strategy
-        tables = map(sorted, dict.fromkeys((*self.marginals, *self.supports)))
+        tables = map(sorted, dict.fromkeys((*self.marginals, *self.estimated_tables)))
         return self.identity(strategy, ranges, *distinct, *tables, *self.weights_payload, *self.summed_payload)
 
     def identity(self, *measured: object) -> str:

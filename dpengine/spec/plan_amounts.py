@@ -67,7 +67,7 @@ class WithAmounts:
         return self._of(table).amounts
 
     @cached_property
-    def supports(self) -> tuple[Columns, ...]:
+    def estimated_tables(self) -> tuple[Columns, ...]:
         """The tables to estimate: each published one, or it with each of its amounts, or those of an association."""
         wanted: list[Columns] = []
         for table in self._plan.marginals:

@@ -64,7 +64,7 @@ def check_tables(plan: Plan) -> None:
     if plan.strategy == "adaptive" or (plan.strategy == "auto" and not may_be_summed(plan)):
         for part in plan.parts.levels:
             part.resolution.check(part.marginals, together=True)
-    plan.resolution.check_counting(plan.supports)
+    plan.resolution.check_counting(plan.estimated_tables)
     _check_levels_of_amounts(plan)
     check_distinct(plan)
     _check_shares(plan)
@@ -107,16 +107,16 @@ def _check_table(plan: Plan, table: Columns) -> None:
 
 def check_not_found(plan: Plan) -> None:
     """Refuse a plan file with cells that only a release can find. Raises `PlanError`."""
-    if plan.finds and plan.as_written != plan:
+    if plan.found_columns and plan.as_written != plan:
         raise PlanError(_("what is found by a release stands in its files, not in a plan: leave 'found' out"))
 
 
 def _check_shares(plan: Plan) -> None:
     """Refuse found cells if too little of ε would be left, or if persons are counted beside rows."""
-    if not plan.finds:
+    if not plan.found_columns:
         return
-    names = some_of(plan.finds)
-    if (share := sum((plan.column(name).share for name in plan.finds), Fraction(0))) > MAX_SHARE:
+    names = some_of(plan.found_columns)
+    if (share := sum((plan.column(name).share for name in plan.found_columns), Fraction(0))) > MAX_SHARE:
         raise ValueError(
             _(
                 "finding the cells of {columns} would take {share} of ε, at most {most} is possible: find fewer, or "
@@ -126,7 +126,7 @@ def _check_shares(plan: Plan) -> None:
                 most=exact_text(MAX_SHARE),
             )
         )
-    if plan.tallied:
+    if plan.has_distinct:
         raise ValueError(
             _(
                 "tables of distinct persons cannot stand beside cells that are found ({columns}); use a plan for each, "

@@ -95,7 +95,7 @@ def _families(plan: Plan, tables: Sequence[Columns]) -> list[list[Columns]]:
     chains = plan.resolution.chains
     families: list[tuple[set[str], list[Columns]]] = []
     for table in tables:
-        columns = {*plan.resolution.declared(table)} & chains.keys()
+        columns = {*plan.resolution.declared_columns(table)} & chains.keys()
         if not columns:
             continue
         sharing = [family for family in families if family[0] & columns]
@@ -107,7 +107,7 @@ def _families(plan: Plan, tables: Sequence[Columns]) -> list[list[Columns]]:
 
 def _sums_of(plan: Plan, family: Sequence[Columns], rest: Sequence[Columns]) -> list[Columns]:
     """Return the tables of the `rest` over columns of a family; one that is also a sum of the rest stays there."""
-    known = {plan.resolution.finest((name,))[0] for table in family for name in table}
+    known = {plan.resolution.finest_columns((name,))[0] for table in family for name in table}
     return [table for table in rest
             if {*table} <= known and not plan.amounts(table)
             and not any({*table} < {*other} for other in rest)]  # fmt: skip

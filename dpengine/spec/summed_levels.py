@@ -67,9 +67,9 @@ def may_be_summed(plan: Plan) -> bool:
 
     At the finest levels, none of these may be too large.
     """
-    if not plan.resolution.chains or plan.ranged or plan.amounts(()) or plan.tallied or plan.finds:
+    if not plan.resolution.chains or plan.ranged or plan.amounts(()) or plan.has_distinct or plan.found_columns:
         return False
-    return all(plan.cells(plan.resolution.finest(table)) <= MAX_TABLE_CELLS for table in plan.marginals)
+    return all(plan.cells(plan.resolution.finest_columns(table)) <= MAX_TABLE_CELLS for table in plan.marginals)
 
 
 def check_summed(plan: Plan) -> None:
@@ -98,7 +98,7 @@ def _at_finest_levels(plan: Plan) -> Plan:
     """
     weights: dict[frozenset[str], tuple[Columns, Decimal]] = {}
     for table, listed in zip(plan.marginals, plan.listed, strict=True):
-        columns = plan.resolution.finest(table)
+        columns = plan.resolution.finest_columns(table)
         weight = listed.weight if isinstance(listed, PublishedTable) else Decimal(1)
         same, greatest = weights.get(frozenset(columns), (columns, weight))
         weights[frozenset(columns)] = same, max(greatest, weight)

@@ -63,7 +63,7 @@ class WithTallies:
         return tallies_of(self._plan)
 
     @property
-    def tallied(self) -> bool:
+    def has_distinct(self) -> bool:
         """Whether some tables count distinct persons, who may have several rows."""
         return bool(self._tallies)
 
@@ -72,16 +72,16 @@ class WithTallies:
         """The plan of the first tally: that of the total and of synthetic rows."""
         return self.tallies[0].plan
 
-    def tally_of(self, table: Iterable[str]) -> int:
+    def tally_index(self, table: Iterable[str]) -> int:
         """Return the index of the tally that counts `table`: a published one, the total, or a sum of either."""
         names = frozenset(table)
         if names in self._tally_by_table or not self._tallies:
             return self._tally_by_table.get(names, 0)
         return next((k for one, k in self._tally_by_table.items() if names <= one), 0)
 
-    def tally_with(self, table: Iterable[str]) -> Tally:
-        """Return the tally that counts `table`, as `tally_of` says."""
-        return self.tallies[self.tally_of(table)]
+    def tally_of(self, table: Iterable[str]) -> Tally:
+        """Return the tally that counts `table`, as `tally_index` says."""
+        return self.tallies[self.tally_index(table)]
 
     @cached_property
     def _tally_by_table(self) -> dict[frozenset[str], int]:
@@ -163,7 +163,7 @@ def _check_table(plan: Plan, table: PublishedTable) -> None:
                 name=name,
             )
         )
-    if table.cells_per_person > 1 and plan.resolution.declared(table.columns) != table.columns:
+    if table.cells_per_person > 1 and plan.resolution.declared_columns(table.columns) != table.columns:
         raise ValueError(
             _(
                 "table {name}: at a coarser level of a column, a person is counted in one cell only; set "

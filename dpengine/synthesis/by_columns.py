@@ -77,7 +77,7 @@ class _Target(NamedTuple):
 
 def fits(model: Pairwise, rows: int) -> bool:
     """Return whether tables of three columns are few and small enough to use all of them."""
-    sizes = [counts.size for counts in model.one.values()]
+    sizes = [counts.size for counts in model.one_way.values()]
     powers = [float(sum(size**k for size in sizes)) for k in (1, 2, 3)]
     cells = (powers[0] ** 3 - 3 * powers[0] * powers[1] + 2 * powers[2]) / 6  # of all triples of columns
     places = rows * math.comb(len(sizes), 2)
@@ -86,9 +86,9 @@ def fits(model: Pairwise, rows: int) -> bool:
 
 def by_columns(model: Pairwise, rows: int) -> Codes:
     """Return codes of rows, of shape (columns, rows), columns in the order of the model's."""
-    ordered = sorted(model.one, key=lambda name: -model.one[name].size)
-    codes = {ordered[0]: alone(model.one[ordered[0]], rows)}
-    shape = [model.one[name].size for name in ordered]
+    ordered = sorted(model.one_way, key=lambda name: -model.one_way[name].size)
+    codes = {ordered[0]: alone(model.one_way[ordered[0]], rows)}
+    shape = [model.one_way[name].size for name in ordered]
     looked = rows * math.comb(len(ordered), 3)
     of_three = [(*two, last) for last in range(len(ordered)) for two in combinations(range(last), 2)]
     moves = rows <= MAX_ROWS and looked <= MAX_LOOKED
@@ -110,7 +110,7 @@ def by_columns(model: Pairwise, rows: int) -> Codes:
     places = np.stack([codes[name] for name in ordered])
     if triples is not None:
         _move_worst(places, shape, triples, min(WORST_PASSES, -(-ENOUGH_LOOKED // max(1, looked))))
-    order = [ordered.index(name) for name in model.one]
+    order = [ordered.index(name) for name in model.one_way]
     return places[order]
 
 
@@ -121,7 +121,7 @@ def alone(counts: Floats, rows: int) -> Codes:
 
 def dependence(model: Pairwise, a: str, b: str) -> float:
     """Return how far the table of two columns is from independence: the sum of absolute differences."""
-    return float(np.abs(model.pair(a, b) - np.outer(model.one[a], model.one[b]) / model.total).sum())
+    return float(np.abs(model.pair(a, b) - np.outer(model.one_way[a], model.one_way[b]) / model.total).sum())
 
 
 def given(parent: Codes | Ints, table: Floats, counts: Floats, order: npt.NDArray[np.intp]) -> Codes:
@@ -149,8 +149,8 @@ def _target(model: Pairwise, earlier: Sequence[str], name: str, rows: int, pairs
     An error in a table of two columns is worth `pairs` times one in a table of three.
     """
     tables = [*((other,) for other in earlier), *combinations(earlier, 2)]
-    part, size = np.float32(rows / model.total), model.one[name].size
-    starts = np.cumsum([0, *(math.prod(model.one[other].size for other in table) for table in tables)])
+    part, size = np.float32(rows / model.total), model.one_way[name].size
+    starts = np.cumsum([0, *(math.prod(model.one_way[other].size for other in table) for table in tables)])
     expected = np.empty((starts[-1], size), dtype=np.float32)
     for table, first, last in zip(tables, starts, starts[1:], strict=False):
         expected[first:last] = model.table((*table, name)).reshape(-1, size)
@@ -193,18 +193,18 @@ def _next(
 
     Also return weight · (count − expected) of all cells of these tables.
     """
-    rows, size = len(next(iter(codes.values()))), model.one[name].size
+    rows, size = len(next(iter(codes.values()))), model.one_way[name].size
     order = shuffled(rows, salt)
     mixed = {other: values.take(order) for other, values in codes.items()}
     parent = max(codes, key=lambda other: dependence(model, other, name))
-    child = given(mixed[parent], model.pair(parent, name), model.one[name], order)
+    child = given(mixed[parent], model.pair(parent, name), model.one_way[name], order)
     contexts = np.empty((len(target.tables), rows), dtype=np.int32)
     price, least = np.empty_like(target.expected), np.zeros(rows, dtype=np.float32)
     for k, table in enumerate(target.tables):
         first, last = target.starts[k : k + 2]
         context = mixed[table[0]]
         for other in table[1:]:
-            context = context * np.int32(model.one[other].size) + mixed[other]
+            context = context * np.int32(model.one_way[other].size) + mixed[other]
         np.add(context, np.int32(first), out=contexts[k])
         least += target.cell_weights[first:last].take(context)
         counts = np.bincount(context * np.int32(size) + child, minlength=(last - first) * size)

@@ -47,7 +47,7 @@ ROUNDS, LEAVING = 6, 2**15  # people leave such rows in this many rounds, at mos
 
 def most_people(model: Pairwise) -> int:
     """Return the number of people up to which each of them has a row."""
-    return max(1, MAX_PLACES // len(model.one))
+    return max(1, MAX_PLACES // len(model.one_way))
 
 
 def followed(model: Pairwise, tables: Sequence[Columns]) -> list[Columns]:
@@ -56,15 +56,15 @@ def followed(model: Pairwise, tables: Sequence[Columns]) -> list[Columns]:
     If tables were measured directly, these are they and the published ones. In a model, all pairs are known, and rows
     follow these too, unless there are many columns. If a table of all columns was measured too, rows follow that.
     """
-    published = [columns for columns in tables if {*columns} <= model.one.keys()]
+    published = [columns for columns in tables if {*columns} <= model.one_way.keys()]
     if model.whole is not None:
         published.append(model.whole.columns)
-    elif not model.wide and _has_all([*published, *model.direct], len(model.one)):
+    elif not model.wide and _has_all([*published, *model.direct], len(model.one_way)):
         return []
-    if not model.direct and model.whole is None and len(model.one) > MANY_COLUMNS:
+    if not model.direct and model.whole is None and len(model.one_way) > MANY_COLUMNS:
         return []
-    pairs = () if model.direct else combinations(model.one, 2)
-    singles = ((name,) for name in model.one)
+    pairs = () if model.direct else combinations(model.one_way, 2)
+    singles = ((name,) for name in model.one_way)
     return sorted({tuple(sorted(columns)) for columns in (*published, *model.direct, *pairs, *singles) if columns})
 
 
@@ -82,8 +82,8 @@ def by_tables(model: Pairwise, people: int, tables: Sequence[Columns]) -> tuple[
     """
     rows = min(people, most_people(model))
     codes = _begin(model, rows, maximal(tables))
-    places = np.stack([codes[name] for name in model.one])
-    _move_worst(model, places, tables, _excess(model, [*model.one], places, np.ones(rows), tables))
+    places = np.stack([codes[name] for name in model.one_way])
+    _move_worst(model, places, tables, _excess(model, [*model.one_way], places, np.ones(rows), tables))
     weights = round_to_total(np.ones(rows), people)
     for _ in range(ROUNDS if rows < people else 0):
         places, weights = _with_people_moved(model, *unique(places, weights), tables)
@@ -92,7 +92,7 @@ def by_tables(model: Pairwise, people: int, tables: Sequence[Columns]) -> tuple[
 
 def _begin(model: Pairwise, rows: int, tables: Sequence[Columns]) -> dict[str, Codes]:
     """Return codes of rows, column by column, each by the tables that it forms with earlier ones."""
-    sizes = {name: counts.size for name, counts in model.one.items()}
+    sizes = {name: counts.size for name, counts in model.one_way.items()}
     cells = {table: math.prod(sizes[name] for name in table) for table in tables}
     clear = [table for table in tables if _changed_by_rounding(model.table(table), rows) <= SPREAD]
     widest = (max(sizes, key=lambda name: (sizes[name], name)),)
@@ -103,10 +103,10 @@ def _begin(model: Pairwise, rows: int, tables: Sequence[Columns]) -> dict[str, C
         order = shuffled(rows, len(codes))
         known = [each for each in codes if any({each, name} <= {*table} for table in tables)]
         if not known:
-            codes[name] = alone(model.one[name], rows)[order]
+            codes[name] = alone(model.one_way[name], rows)[order]
             continue
         parent = max(known, key=lambda each: (dependence(model, each, name), each))
-        codes[name] = given(codes[parent], model.pair(parent, name), model.one[name], order)
+        codes[name] = given(codes[parent], model.pair(parent, name), model.one_way[name], order)
         _move_new(model, codes, name, tables)
     return codes
 
@@ -136,7 +136,7 @@ def _move_new(model: Pairwise, codes: dict[str, Codes], name: str, tables: Seque
     names, places = [*codes], np.stack([*codes.values()])
     column, rows = len(names) - 1, places.shape[1]
     near = _excess(model, names, places, np.ones(rows), sorted(table for table in sums if name in table))
-    shape = [model.one[each].size for each in names]
+    shape = [model.one_way[each].size for each in names]
     for salt in range(FIRST_PASSES):
         order = shuffled(rows, len(names) * FIRST_PASSES + salt)
         _move(column, places, shape, order, FIRST_BATCHES, near)
@@ -145,8 +145,8 @@ def _move_new(model: Pairwise, codes: dict[str, Codes], name: str, tables: Seque
 
 def _move_worst(model: Pairwise, places: Codes, tables: Sequence[Columns], near: Tables) -> None:
     """Change values of all columns if that brings `tables` nearer, in the rows whose cells have the largest excess."""
-    rows, shape = places.shape[1], [counts.size for counts in model.one.values()]
-    having = [sum(name in table for table in tables) for name in model.one]
+    rows, shape = places.shape[1], [counts.size for counts in model.one_way.values()]
+    having = [sum(name in table for table in tables) for name in model.one_way]
     looked = rows * sum(size * number for size, number in zip(shape, having, strict=True))
     count = math.ceil(rows * min(1.0, max(MIN_PART, MAX_PRICES / looked)))
     for salt in range(PASSES):
@@ -164,7 +164,7 @@ def _move_worst(model: Pairwise, places: Codes, tables: Sequence[Columns], near:
 
 def _with_people_moved(model: Pairwise, places: Codes, weights: Ints, tables: Sequence[Columns]) -> tuple[Codes, Ints]:
     """Take one person out of each of the rows with the largest excess, and change their values where that helps."""
-    near = _excess(model, [*model.one], places, weights, tables)
+    near = _excess(model, [*model.one_way], places, weights, tables)
     leaving = greatest(near.prices_by_column(places).sum(axis=0), min(LEAVING, weights.size))
     moved, left = places[:, leaving], weights.copy()
     left[leaving] -= 1
@@ -179,7 +179,7 @@ def _excess(
 ) -> Tables:
     """Return the excess of rows, which have columns `names`, in each of the `tables`."""
     axes = [[names.index(name) for name in table] for table in tables]
-    near = Tables.over(axes, [model.one[name].size for name in names], LIMIT)
+    near = Tables.over(axes, [model.one_way[name].size for name in names], LIMIT)
     part = float(weights.sum()) / model.total
     for k, table in enumerate(tables):
         wanted = model.table(table) * part

@@ -24,7 +24,7 @@ from itertools import combinations
 import numpy as np
 
 from dpengine.array_types import Columns, Ints, Reals
-from dpengine.estimate.agreement import Following
+from dpengine.estimate.agreement import ModelAndTables
 from dpengine.estimate.consistency import ConsistentTables
 from dpengine.marginals.fitting import largest_remainders, round_to_total
 from dpengine.marginals.graphs import spanning_tree
@@ -132,7 +132,7 @@ class SyntheticRows:
 WholeCounts = ConsistentTables | SyntheticRows
 
 
-def realise(fitted: ConsistentTables | Pairwise | Following, tables: Sequence[Columns]) -> WholeCounts:
+def realise(fitted: ConsistentTables | Pairwise | ModelAndTables, tables: Sequence[Columns]) -> WholeCounts:
     """Return whole counts that agree everywhere for a fitted model; tables that are already whole do not change.
 
     Pairs become synthetic rows that are close to them and have their total. If the pairs come with a table of all
@@ -140,11 +140,11 @@ def realise(fitted: ConsistentTables | Pairwise | Following, tables: Sequence[Co
     """
     if isinstance(fitted, ConsistentTables):
         return fitted
-    if isinstance(fitted, Following):
+    if isinstance(fitted, ModelAndTables):
         rows = realise(fitted.model, tables)
         if isinstance(rows, SyntheticRows):
-            if fitted.kept and rows.weights.size:
-                kept = keep_counts(rows.domain, rows.codes, rows.weights, fitted.kept, fitted.model)
+            if fitted.fixed and rows.weights.size:
+                kept = keep_counts(rows.domain, rows.codes, rows.weights, fitted.fixed, fitted.model)
                 rows = SyntheticRows(rows.domain, *kept)
             return ConsistentTables(fitted.after(rows, int(rows.table(()))), rows)
         (first,) = rows.tables
@@ -153,7 +153,7 @@ def realise(fitted: ConsistentTables | Pairwise | Following, tables: Sequence[Co
         expected = fitted.whole.values
         counts = round_to_total(expected, round(float(expected.sum())))
         return ConsistentTables((Marginal(fitted.whole.columns, counts),))
-    domain = Domain(tuple(fitted.one), tuple(counts.size for counts in fitted.one.values()))
+    domain = Domain(tuple(fitted.one_way), tuple(counts.size for counts in fitted.one_way.values()))
     rows = SyntheticRows(domain, *generate_rows(fitted, round(fitted.total), tables))
     return _nearer(rows, fitted) if fitted.noise and rows.weights.size else rows
 
@@ -163,11 +163,11 @@ def generate_rows(model: Pairwise, people: int, tables: Sequence[Columns]) -> tu
 
     Weights are at least 1 and add up to `people`. `tables` are those that will be counted from the rows.
     """
-    names = list(model.one)
+    names = list(model.one_way)
     if people == 0:
         return np.zeros((len(names), 0), dtype=np.int32), np.zeros(0, dtype=np.int64)
     if len(names) == 1:
-        counts = largest_remainders(model.one[names[0]] + 1e-9, people)
+        counts = largest_remainders(model.one_way[names[0]] + 1e-9, people)
         values = np.flatnonzero(counts)
         return values[None].astype(np.int32), counts[values]
     if near := followed(model, tables):
@@ -175,7 +175,7 @@ def generate_rows(model: Pairwise, people: int, tables: Sequence[Columns]) -> tu
     once, widest = people <= MAX_ONCE, max(map(len, tables), default=2)
     most = COARSE_WIDE if widest > 2 else COARSE_EVEN if model.even else COARSE
     rows = people if once else min(people, most)
-    starts = np.cumsum([0, *(counts.size for counts in model.one.values())])
+    starts = np.cumsum([0, *(counts.size for counts in model.one_way.values())])
     triples = widest > 2 and rows > 1 and fits(model, rows)  # one row, such as that of a dry run, has none to suit
     codes = by_columns(model, rows) if triples else _along_tree(model, names, rows)
     if triples and rows < people:
@@ -203,8 +203,8 @@ def _nearest_in_triples(model: Pairwise, *found: tuple[Codes, Ints]) -> tuple[Co
 
     Rows generated column by column may be closer before their pairs are repaired than after.
     """
-    domain = Domain(tuple(model.one), tuple(counts.size for counts in model.one.values()))
-    triples = [*combinations(model.one, 3)]
+    domain = Domain(tuple(model.one_way), tuple(counts.size for counts in model.one_way.values()))
+    triples = [*combinations(model.one_way, 3)]
     off = np.zeros(len(found))
     for triple in triples[:: -(-len(triples) // MAX_TRIPLES)]:
         expected = model.table(triple)
@@ -215,10 +215,10 @@ def _nearest_in_triples(model: Pairwise, *found: tuple[Codes, Ints]) -> tuple[Co
 def _nearer(rows: SyntheticRows, model: Pairwise) -> SyntheticRows:
     """Return rows whose tables are closer to the measured ones, if their noise is known."""
     starts = np.cumsum([0, *rows.domain.sizes])
-    pairs = {(a, b): np.rint(model.noise[a, b][0]) for a, b in combinations(model.one, 2)}
+    pairs = {(a, b): np.rint(model.noise[a, b][0]) for a, b in combinations(model.one_way, 2)}
     cell_weights, excess = (
         _of_noise(model, starts),
-        excess_of(replace(model, two=pairs), starts, rows.codes, rows.weights),
+        excess_of(replace(model, two_way=pairs), starts, rows.codes, rows.weights),
     )
     codes, weights = loosened(*unique(rows.codes, rows.weights), excess, cell_weights, starts)
     rows = SyntheticRows(rows.domain, codes, weights)
@@ -241,13 +241,15 @@ def _along_tree(model: Pairwise, names: list[str], rows: int) -> Codes:
     tree = spanning_tree(names, lambda parent, child: (dependence(model, parent, child), parent))
     edges = [(parent, child) for parent, child, _ in tree]
     order = [names[0], *(child for _, child in edges)]
-    starts = np.cumsum([0, *(model.one[name].size for name in order)])
+    starts = np.cumsum([0, *(model.one_way[name].size for name in order)])
     excess, cell_weights = (np.zeros((starts[-1], starts[-1]), dtype=np.float32) for _ in range(2))
     alone_first = model.even or (rows <= MAX_FEW and excess.size * len(order) <= MAX_LOOKED)
     codes = np.zeros((len(order), rows), dtype=np.int32)
-    codes[0] = alone(model.one[order[0]], rows)
+    codes[0] = alone(model.one_way[order[0]], rows)
     for k, (parent, child) in enumerate(edges, start=1):
-        codes[k] = given(codes[order.index(parent)], model.pair(parent, child), model.one[child], shuffled(rows, k - 1))
+        codes[k] = given(
+            codes[order.index(parent)], model.pair(parent, child), model.one_way[child], shuffled(rows, k - 1)
+        )
         if alone_first and len(order) > 2:
             for i, other in enumerate(order[:k]):
                 expected = model.pair(other, child) * (rows / model.total)
@@ -263,7 +265,7 @@ def _of_noise(model: Pairwise, starts: Ints) -> Reals:
     """Return the weights of all pairs of values if each table's noise is known: the inverse variance, at most 1."""
     cell_weights = np.zeros((starts[-1], starts[-1]), dtype=np.float32)
     least = min(deviation for _, deviation in model.noise.values())
-    for (k, b), (i, a) in combinations(enumerate(model.one), 2):
+    for (k, b), (i, a) in combinations(enumerate(model.one_way), 2):
         _, deviation = model.noise[b, a]
         for one, other in ((k, i), (i, k)):
             cell_weights[starts[one] : starts[one + 1], starts[other] : starts[other + 1]] = (least / deviation) ** 2

@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.estimate.agreement import Kept
+from dpengine.estimate.agreement import FixedCounts
 from dpengine.marginals.marginal import Domain
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.synthesis.repair import Codes
@@ -24,7 +24,7 @@ __all__ = ["keep_counts"]
 
 
 def keep_counts(
-    domain: Domain, codes: Codes, weights: Ints, kept: Sequence[Kept], model: Pairwise
+    domain: Domain, codes: Codes, weights: Ints, kept: Sequence[FixedCounts], model: Pairwise
 ) -> tuple[Codes, Ints]:
     """Return rows with the counts of every table in `kept`: each has as many people, and agrees with those before it.
 
@@ -40,7 +40,7 @@ def keep_counts(
 
 
 def _keep(
-    domain: Domain, codes: Codes, weights: Ints, kept: Kept, known: Columns, model: Pairwise
+    domain: Domain, codes: Codes, weights: Ints, kept: FixedCounts, known: Columns, model: Pairwise
 ) -> tuple[Codes, Ints]:
     """Return rows with the counts of one table; those over its `known` columns are right, and rows stay in these."""
     columns, wanted = kept.counts.columns, kept.counts.values.ravel()

@@ -93,7 +93,7 @@ def of_pairs(model: Pairwise, starts: Ints, falloff: Falloff) -> Reals:
     Values of all columns are numbered in one sequence; those of each column begin at its entry of `starts`.
     """
     cell_weights = np.zeros((starts[-1], starts[-1]), dtype=np.float32)
-    for (k, b), (i, a) in combinations(enumerate(model.one), 2):
+    for (k, b), (i, a) in combinations(enumerate(model.one_way), 2):
         fill(cell_weights, starts, (k, i), cell_weights_of(model.pair(b, a), falloff))
     return cell_weights
 
@@ -105,7 +105,7 @@ def excess_of(model: Pairwise, starts: Ints, codes: Codes, weights: Ints | Float
     """
     excess = np.zeros((starts[-1], starts[-1]), dtype=np.float32)
     part = float(weights.sum()) / model.total
-    for (k, b), (i, a) in combinations(enumerate(model.one), 2):
+    for (k, b), (i, a) in combinations(enumerate(model.one_way), 2):
         fill(excess, starts, (k, i), excess_in(part * model.pair(b, a), codes[[k, i]], weights))
     return excess
 

@@ -78,7 +78,7 @@ def _joined(model: ConsistentTables, resolution: Resolution) -> dict[str, Ints]:
         if not rows:
             rows = people
             continue
-        shared = resolution.shared(table.columns, tuple(rows))
+        shared = resolution.shared_columns(table.columns, tuple(rows))
         sizes = tuple(int(max(rows[name].max(initial=0), people[name].max(initial=0))) + 1 for name in shared)
         domain = Domain(shared, sizes)
         place = _spread_within_groups(rows, domain)

@@ -21,8 +21,8 @@ from dpengine.accounting.signing_key import keep_signing_key
 from dpengine.errors import LedgerError
 from tests.accounting.test_ledger import look
 from tests.charges import charge
+from tests.command import run
 from tests.conftest import empty_schema
-from tests.test_cli import run
 
 
 def remove(url: str) -> None:

@@ -98,7 +98,7 @@ def test_the_main_job_by_keyboard_alone_and_each_of_its_states_for_everybody(new
 
 @pytest.mark.nightly
 def test_a_closed_menu_is_not_walked_through_by_keyboard(new_page: NewPage) -> None:
-    """Its links were out of sight, and thirteen presses of Tab went through them unseen."""
+    """Its links are out of sight, so Tab must not stop at them."""
     page = new_page("/verify", width=390)
     expect(page.get_by_role("heading", name="Verify")).to_be_visible()
     rest(page)

@@ -10,7 +10,7 @@ from tests.browser.actions import DRAWN, FRAMELESS
 
 @pytest.mark.nightly
 def test_a_browser_that_draws_no_frame_is_not_waited_for_without_end(chromium: Browser) -> None:
-    """One did so for ten minutes, on a busy machine, after the theme of a page was changed."""
+    """On a busy machine, a browser may draw no frame for minutes after the theme of a page is changed."""
     page = chromium.new_page()
     page.evaluate("window.requestAnimationFrame = () => 0")
     late = f"new Promise(late => setTimeout(late, {2 * FRAMELESS}, 'late'))"

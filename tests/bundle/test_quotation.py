@@ -19,7 +19,7 @@ def test_an_uncertain_number_is_not_quoted_as_if_it_were_known() -> None:
     mean = measures(made.plan, ("state", "sex"))[0]
     for measure, noisy, words in (
         (None, made.mostly_noise(("state", "sex")), "too few to tell from none"),
-        (mean, made.spans(("state", "sex"), mean)[0].noisy, "too uncertain to quote"),
+        (mean, made.interval_estimates(("state", "sex"), mean)[0].noisy, "too uncertain to quote"),
     ):
         quoted = [quotation(made, ("state", "sex"), (int(k), int(j)), measure) for k, j in np.ndindex(noisy.shape)]
         assert [words in each for each in quoted] == noisy.ravel().tolist()

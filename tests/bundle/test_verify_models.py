@@ -19,7 +19,7 @@ from dpengine.bundle.checks.strategy_check import is_stated
 from dpengine.bundle.read import read_manifest
 from dpengine.bundle.verify import verify
 from dpengine.estimate import estimates
-from dpengine.estimate.model_intervals import least_half_widths, model_half_widths
+from dpengine.estimate.model_intervals import min_half_widths, model_half_widths
 from dpengine.exact import exact_text
 from dpengine.marginals.measurement import AUDIT, GRAIN, PERMUTE_AND_FLIP, Allocation
 from dpengine.measure.strategy import decide
@@ -317,7 +317,7 @@ def test_the_noise_of_columns_alone_is_never_wider_than_with_any_error(seed: int
     scales, own = list(10.0 ** random.uniform(-2, 3, expected.ndim)), random.choice([None, 2.0])
     error = 10.0 ** random.uniform(-3, 4), float(random.choice([0.5, 0.75, 1.0]))
     most = random.choice([None, 2 * people])
-    least = least_half_widths(expected, scales, own, most)
+    least = min_half_widths(expected, scales, own, most)
     assert (least <= model_half_widths(expected, scales, error, own, most)).all()
 
 
@@ -333,7 +333,7 @@ def test_intervals_of_a_release_that_an_earlier_version_stated_are_never_too_nar
     off = [np.minimum(3 * scale, 3 * (part * people + most / part.size))
            for scale, part in zip(scales, parts, strict=True)]  # fmt: skip
     earlier = np.maximum(1, np.hypot(off[0] * parts[1], off[1] * parts[0]))
-    assert (least_half_widths(expected, list(scales), None, most) <= earlier * (1 + 1e-9)).all()
+    assert (min_half_widths(expected, list(scales), None, most) <= earlier * (1 + 1e-9)).all()
 
 
 def test_rounded_estimates_do_not_make_a_model_of_more_people() -> None:
@@ -346,7 +346,7 @@ def test_rounded_estimates_do_not_make_a_model_of_more_people() -> None:
     bounds = ModelBounds(plan, [(Allocation((name,), Fraction(1), 1), (300,)) for name in ("a", "b")])
     deviation = np.sqrt(300)  # of the total, from two columns whose counts have variance 2
     published_as = np.round(fitted, 3)
-    honest = least_half_widths(published_as, [1.0, 1.0], None, fitted.sum() + 3 * deviation)
+    honest = min_half_widths(published_as, [1.0, 1.0], None, fitted.sum() + 3 * deviation)
     assert (bounds.half_widths(("a", "b"), published_as)[0] <= honest + 1e-9).all()
 
 

@@ -37,7 +37,7 @@ ROWS = pd.DataFrame({
 
 OPTIMISED = {"tables": [["sex", "ward"], ["ward", "age"], ["sex"]], "strategy": "optimised"}
 LEVELS = {"tables": [["place@state", "sex"], ["place", "sex"], ["sex"]]}
-TALLIED = {"unit": {"id": "who", "rows": 2}, "tables": [["sex"], {"columns": ["ward"], "distinct": True}]}
+WITH_PERSONS = {"unit": {"id": "who", "rows": 2}, "tables": [["sex"], {"columns": ["ward"], "distinct": True}]}
 RANGES = {"tables": [{"columns": ["age"], "ranges": True}, ["sex", "ward"]], "strategy": "adaptive"}
 BESIDE_MODEL = {
     "tables": [{"columns": ["age"], "ranges": True}, ["sex", "ward"], ["ward", "age"], ["age", "sex"]],
@@ -108,7 +108,7 @@ def of_tallies(part: Fraction) -> Callable[[Plan], tuple[Fraction, ...]]:
 
 
 @pytest.mark.by_day(3)
-@pytest.mark.parametrize("fields", [OPTIMISED, LEVELS, TALLIED, RANGES, IN_PARTS, APART, UNEVEN])
+@pytest.mark.parametrize("fields", [OPTIMISED, LEVELS, WITH_PERSONS, RANGES, IN_PARTS, APART, UNEVEN])
 def test_honest_shares_are_taken(fields: dict[str, Any]) -> None:
     assert verify(bundle_of(fields))
 
@@ -132,7 +132,13 @@ def test_honest_shares_are_taken(fields: dict[str, Any]) -> None:
             lambda part: of_levels(int(1 + 20 * part)),
             "among levels of .* so that",
         ),
-        (TALLIED, tally_strategy, "divide_over_tallies", of_tallies, "among tables of rows and of persons so that"),
+        (
+            WITH_PERSONS,
+            tally_strategy,
+            "divide_over_tallies",
+            of_tallies,
+            "among tables of rows and of persons so that",
+        ),
         (RANGES, parts, "shares_of_parts", of_parts, "the share of ε of age is .* in every version"),
         (IN_PARTS, parts, "shares_of_parts", of_parts, "the share of ε of levels of .* is .* in every version"),
         (BESIDE_MODEL, parts, "shares_of_parts", of_parts, "the share of ε of age is .* in every version"),
@@ -184,7 +190,7 @@ def test_shares_of_levels_are_whole_thousandths(monkeypatch: pytest.MonkeyPatch)
 def test_shares_of_rows_and_of_persons_are_taken_up_to_rounding_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tally_strategy, "divide_over_tallies", of_tallies(Fraction(1, 100)))
     with pytest.raises(ReleaseError, match="among tables of rows and of persons so that"):
-        verify(bundle_of(TALLIED))
+        verify(bundle_of(WITH_PERSONS))
 
 
 COLUMNS: list[list[Column]] = [

@@ -66,7 +66,7 @@ def test_numbers_that_are_not_in_the_file_are_not_offered() -> None:
     of_file = TablesOfFile(published(pack(preview(plan))))
     assert of_file.offers(("region",))
     assert not of_file.offers(("sex",))
-    rows = of_file.of_tally(plan.tally_of(("sex", "region")))
+    rows = of_file.of_tally(plan.tally_index(("sex", "region")))
     assert rows.offers(("region", "sex"))
     assert not rows.offers(("region",)), "it counts persons, not rows"
     pay = TablesOfFile(published(pack(preview(Plan.loads(PAY)))))

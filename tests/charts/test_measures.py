@@ -133,7 +133,7 @@ def test_each_group_has_its_number_its_interval_and_its_mark(result: Result, pla
         row for name in measure.names for row in frame[[name, f"{name}_low", f"{name}_high"]].to_numpy().tolist()
     )
     assert np.allclose(numbers, published)
-    noisy = sum(int(span.noisy.sum()) for span in result.spans(TABLE, measure))
+    noisy = sum(int(span.noisy.sum()) for span in result.interval_estimates(TABLE, measure))
     hatched = measure.kind == "sum"
     hollow = [
         trace
@@ -154,16 +154,16 @@ def test_each_group_has_its_number_its_interval_and_its_mark(result: Result, pla
 
 def test_mostly_noise_means_an_interval_over_half_of_the_range_or_one_that_reaches_0(result: Result) -> None:
     mean, total, _quantiles = measures(result.plan, TABLE)
-    (span,) = result.spans(TABLE, mean)
+    (span,) = result.interval_estimates(TABLE, mean)
     assert (span.noisy == (span.high - span.low > 500)).all()
-    (span,) = result.spans(TABLE, total)
+    (span,) = result.interval_estimates(TABLE, total)
     assert (span.noisy == ((span.low <= 0) & (span.high >= 0))).all()
 
 
 def test_an_axis_of_means_holds_all_intervals_that_are_more_than_noise(result: Result) -> None:
     measure = measures(result.plan, TABLE)[0]
     low, high = figures.release_figure(result, TABLE, measure=measure).layout.xaxis.range
-    (span,) = result.spans(TABLE, measure)
+    (span,) = result.interval_estimates(TABLE, measure)
     assert low < span.low[~span.noisy].min() < span.high[~span.noisy].max() < high
     assert high - low < 1.2 * (span.high[~span.noisy].max() - span.low[~span.noisy].min())
 
@@ -174,7 +174,7 @@ def test_a_table_of_fewer_columns_has_the_means_of_all_the_others_together(resul
     drawn = {
         label: x for trace in summed.data if trace.x[0] is not None for label, x in zip(trace.y, trace.x, strict=True)
     }
-    assert drawn["&lt;b&gt;"] == result.spans(("region",), measure)[0].middle[2]
+    assert drawn["&lt;b&gt;"] == result.interval_estimates(("region",), measure)[0].value[2]
     assert summed.layout.title.text == "Mean pay by region"
 
 
@@ -193,8 +193,8 @@ def test_means_over_time_are_a_line_and_of_regions_a_map(result: Result) -> None
 
 def test_descriptions_say_the_least_and_the_most_and_no_markup_comes_in(result: Result) -> None:
     measure = measures(result.plan, ("year",))[0]
-    (span,) = result.spans(("year",), measure)
-    known = span.middle[~span.noisy]
+    (span,) = result.interval_estimates(("year",), measure)
+    known = span.value[~span.noisy]
     text = figures.alt_text(result, ("year",), measure, made_up=True)
     assert text.startswith("Made-up mean pay by year: ")
     assert f"{known.min():,.{span.digits}f} (" in text

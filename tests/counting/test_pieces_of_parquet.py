@@ -76,11 +76,11 @@ def results_of(source: Any, *, pieces: bool, plan: Plan = PLAN) -> tuple[object,
             assert (each.parquet is None) != (each.frame is None)
             if not pieces:
                 each.parquet = each.frame = None
-        key, counts = digest_and_count(table, plan, plan.supports)
+        key, counts = digest_and_count(table, plan, plan.estimated_tables)
         assert counts is not None
         assert table.histograms is not None
         assert digest(again) == key
-        single = count(again, plan, plan.supports, truncation_key=b"")
+        single = count(again, plan, plan.estimated_tables, truncation_key=b"")
         assert [each.tolist() for each in single] == [each.tolist() for each in counts]
         return key, [each.tolist() for each in counts], table.histograms.tolist()
 
@@ -158,7 +158,7 @@ def test_what_arrow_cannot_trust_is_left_to_sql(tmp_path, seen):
         with open_table(good) as opened:
             assert isinstance(opened, LocalTable)
             opened.parquet = path
-            counts = count(opened, PLAN, PLAN.supports, truncation_key=b"")
+            counts = count(opened, PLAN, PLAN.estimated_tables, truncation_key=b"")
         assert [each.tolist() for each in counts] == expected
         with pytest.raises(TableError):
             results_of(path, pieces=True)

@@ -38,9 +38,9 @@ def results_of(path: Path, plan: Plan, *, pieces: bool) -> tuple[object, ...]:
         assert table.text is not None
         if not pieces:
             table.text = again.text = None
-        key, counts = digest_and_count(table, plan, plan.supports)
+        key, counts = digest_and_count(table, plan, plan.estimated_tables)
         assert digest(again) == key
-        single = count(again, plan, plan.supports, truncation_key=b"")
+        single = count(again, plan, plan.estimated_tables, truncation_key=b"")
         assert [each.tolist() for each in single] == [each.tolist() for each in counts]
         return key, [each.tolist() for each in counts], table.histograms.tolist()
 

@@ -34,7 +34,7 @@ from dpengine.replicates import pack
 from dpengine.results.result import Result, conclude
 from dpengine.spec.domain import Amount
 from dpengine.spec.numeric.amount_steps import Stepped, at_steps
-from tests.estimate.test_levels import given_noise
+from tests.given_noise import noisy_measurement
 
 PAY = {"name": "pay", "kind": "amount", "from": 0, "to": 1000, "step": 1, "missing": False}
 SIZES = (30, 100, 300, 1000, 3000)
@@ -145,7 +145,9 @@ def test_small_groups_are_drawn_towards_the_others_only_as_far_as_the_noise_call
         exact, strategy = counts_of(plan, columns, [("g", "pay")]), decide(plan)
         true, drawn, plain = true_means(columns), [], []
         for _ in range(60):
-            estimates = derive_estimates(plan, Measurements((given_noise(strategy.allocations[0], exact[0], rng),)))
+            estimates = derive_estimates(
+                plan, Measurements((noisy_measurement(strategy.allocations[0], exact[0], rng),))
+            )
             fitted = estimates.fitted.table  # type: ignore[union-attr]
             (table,) = fit_amount(plan.amount("pay"), [("g",)], fitted, estimates.soft, lambda _name: len(SIZES))
             drawn.append(table.steps / np.maximum(table.known, 1) - true)
@@ -181,7 +183,7 @@ def test_a_group_of_whom_nobody_is_counted_has_the_mean_of_those_beside_it() -> 
     plan = Plan(dataset="d", epsilon="0.5", columns=columns, tables=[{"columns": ["g"], "mean": ["pay"]}])
     rng, strategy = np.random.default_rng(2), decide(plan)
     exact = counts_of(plan, (ages, ages * 0, pay), list(strategy.marginals))
-    measured = Measurements((given_noise(strategy.allocations[0], exact[0], rng),))
+    measured = Measurements((noisy_measurement(strategy.allocations[0], exact[0], rng),))
     result = conclude(strategy.plan, measured)
     cells, nobody = result.cells(("g",)), result.counts(("g",)) == 0
     assert nobody[:5].any()
@@ -303,7 +305,7 @@ def test_ages_are_fitted_with_those_beside_them_and_missing_ones_are_not() -> No
     exact = counts_of(plan, (ages, ages * 0, pay), list(strategy.marginals))
     off, alone = [], []
     for _ in range(20):
-        measured = Measurements((given_noise(strategy.allocations[0], exact[0], rng),))
+        measured = Measurements((noisy_measurement(strategy.allocations[0], exact[0], rng),))
         means = conclude(strategy.plan, measured).amount_table(("g",), "pay")
         off.append(means.steps / np.maximum(means.known, 1) - np.append(300 + 8 * np.arange(size), 100))
         sums = derive_estimates(strategy.plan, measured).soft.estimate(("g", "pay"))

@@ -27,16 +27,16 @@ from dpengine.measure.strategy import decide
 from dpengine.noise.laplace import discrete_laplace
 from dpengine.noise.moments import variance
 from dpengine.synthesis.generate_rows import realise
-from tests.estimate.test_levels import given_noise
+from tests.given_noise import noisy_measurement
 from tests.plans import letters_plan, noisy_values, plans
-from tests.synthesis.dealt import dealt
+from tests.synthesis.whole_counts import whole_counts
 
 
 def noisy(counts: np.ndarray, epsilon: str, random: np.random.Generator | None = None) -> Measurement:
     """Return `counts` as measured, with fresh noise, or with that of a generator."""
     allocation = Allocation(tuple("abcd"[: counts.ndim]), Fraction(epsilon), 1)
     if random is not None:
-        return given_noise(allocation, counts, random)
+        return noisy_measurement(allocation, counts, random)
     return Measurement(allocation, counts + discrete_laplace(allocation.scale, counts.shape))
 
 
@@ -149,7 +149,7 @@ def test_a_ring_of_wide_tables_is_rounded_to_within_the_noise_of_its_fit() -> No
     truth = rng.multinomial(20_000, rng.dirichlet(np.full(12 * 10 * 8 * 6, 0.3))).reshape(12, 10, 8, 6)
     allocations, names = allocate_by_cells(plan, plan.marginals[:4]), ("a", "b", "c", "d")
     squares = least_squares(plan, allocations)
-    values = [given_noise(s, Marginal(names, truth).project(s.columns).values, rng).values for s in allocations]
+    values = [noisy_measurement(s, Marginal(names, truth).project(s.columns).values, rng).values for s in allocations]
     model = make_consistent(squares, values)
     assert [table.columns for table in model.tables] == [names]
     for table in plan.marginals[:4]:
@@ -166,8 +166,8 @@ def test_rows_of_a_ring_of_pairs_are_as_near_as_its_noise() -> None:
     pairs, names = [table for table in plan.marginals if len(table) == 2], ("a", "b", "c", "d")
     allocations = allocate_by_cells(plan, pairs)
     squares = least_squares(plan, allocations)
-    values = [given_noise(s, Marginal(names, truth).project(s.columns).values, rng).values for s in allocations]
-    rows = dealt(make_consistent(squares, values), 2)
+    values = [noisy_measurement(s, Marginal(names, truth).project(s.columns).values, rng).values for s in allocations]
+    rows = whole_counts(make_consistent(squares, values), 2)
     for table in pairs:
         exact = Marginal(names, truth).project(table).values
         unbiased = np.abs(squares.estimate(table, values) - exact).mean()
@@ -187,7 +187,7 @@ def test_rows_of_some_measured_pairs_are_as_near_as_these() -> None:
     exact = {pair: np.zeros((20, 20), dtype=np.int64) for pair in ring}
     for pair, counts in exact.items():
         np.add.at(counts, tuple(codes["abcde".index(name)] for name in pair), 1)
-    values = [given_noise(each, exact[each.columns], rng).values for each in allocations]
+    values = [noisy_measurement(each, exact[each.columns], rng).values for each in allocations]
     model = make_consistent(least_squares(plan, allocations), values)
     rows = realise(model, ring)
     off = [sum(np.abs(whole.table(pair) - exact[pair]).sum() for pair in ring) for whole in (rows, model)]
@@ -205,7 +205,7 @@ def test_larger_tables_in_a_ring_follow_their_pairs_and_agree(wide: int) -> None
     codes = rng.binomial(19, 0.3, size=(5, 30_000))
     codes[4] = (codes[0] + codes[1] + codes[2] + codes[3]) % 20
     codes[3] = (codes[0] + codes[1]) % 20
-    allocations = allocate_by_cells(plan, maximal(plan.supports))
+    allocations = allocate_by_cells(plan, maximal(plan.estimated_tables))
     assert len(allocations) == math.comb(5, wide)
     exact = {each.columns: np.zeros(plan.shape(each.columns), dtype=np.int64) for each in allocations}
     for columns, counts in exact.items():
@@ -231,7 +231,7 @@ def test_larger_tables_in_a_ring_follow_their_pairs_and_agree(wide: int) -> None
     assert apart < 0.05 * model.total
     assert ours < 0.4 * estimated
     assert ours < 0.5 * modelled
-    rows = dealt(model, wide)
+    rows = whole_counts(model, wide)
     assert sum(np.abs(rows.table(columns) - counts).sum() for columns, counts in exact.items()) < ours
 
 
@@ -355,7 +355,7 @@ def test_counts_of_sparse_tables_are_nearer_than_estimates(epsilon: str) -> None
     truth = rng.multinomial(5_000, rng.dirichlet(np.full(6000, 0.1))).reshape(20, 30, 10)
     allocations = decide(plan).allocations
     squares = least_squares(plan, allocations)
-    values = [given_noise(allocations[0], truth, rng).values]
+    values = [noisy_measurement(allocations[0], truth, rng).values]
     model = make_consistent(squares, values)
     for table in plan.marginals:
         exact = Marginal(("a", "b", "c"), truth).project(table).values

@@ -12,10 +12,10 @@ from dpengine import Plan
 from dpengine.array_types import Floats, Ints
 from dpengine.estimate.distributions import fit_distributions, reach
 from dpengine.estimate.estimates import derive_estimates
-from dpengine.estimate.quantiles import fit_quantiles, former_quantiles
+from dpengine.estimate.quantiles import fit_quantiles, legacy_quantiles
 from dpengine.marginals.measurement import Measurements
 from dpengine.measure.strategy import decide
-from tests.estimate.test_levels import given_noise
+from tests.given_noise import noisy_measurement
 
 PARTS = [0.1, 0.25, 0.5, 0.75, 0.9]
 KNOTS = [*range(0, 2001, 100)]
@@ -49,10 +49,10 @@ def errors(plan: Plan, groups: Ints, pay: Ints, runs: int) -> tuple[Floats, Floa
     true = np.stack([np.quantile(pay[groups == g], PARTS, method="inverted_cdf") for g in range(len(SIZES))], axis=1)
     parts, off = [Decimal(str(part)) for part in PARTS], []
     for _ in range(runs):
-        noisy = given_noise(strategy.allocations[0], exact, random)
+        noisy = noisy_measurement(strategy.allocations[0], exact, random)
         soft = derive_estimates(plan, Measurements((noisy,))).soft
         off.append([np.stack(fit(plan.amount("pay"), ("g",), known, parts, soft)) - true
-                    for fit in (fit_quantiles, former_quantiles)])  # fmt: skip
+                    for fit in (fit_quantiles, legacy_quantiles)])  # fmt: skip
     return np.array(off)[:, 0], np.array(off)[:, 1]
 
 
@@ -69,8 +69,8 @@ def root_mean_square(values: Floats) -> float:
 
 @pytest.mark.parametrize(("epsilon", "spread", "most"), [("0.3", 0.3, 0.8), ("1", 0.1, 0.8), ("20", 0.3, 0.75)])
 def test_quantiles_are_nearer_than_those_of_sums_one_by_one(epsilon: str, spread: float, most: float) -> None:
-    now, formerly = errors(plan_of(epsilon), *incomes(spread), runs=6)
-    assert root_mean_square(now) < most * root_mean_square(formerly)
+    by_distribution, legacy = errors(plan_of(epsilon), *incomes(spread), runs=6)
+    assert root_mean_square(by_distribution) < most * root_mean_square(legacy)
 
 
 def test_a_group_unlike_all_others_keeps_its_own_distribution() -> None:
@@ -95,7 +95,7 @@ def test_any_number_of_people_and_values_that_nobody_has_are_fitted(people: int)
     exact[:, 4] = exact[::2, 9] = people * plan.amount("pay").grain
     strategy = decide(plan)
     counts = exact if strategy.marginals[0][0] == "g" else exact.T
-    noisy = given_noise(strategy.allocations[0], counts, np.random.default_rng(3))
+    noisy = noisy_measurement(strategy.allocations[0], counts, np.random.default_rng(3))
     soft = derive_estimates(plan, Measurements((noisy,))).soft
     known = people * (1 + (np.arange(len(SIZES)) % 2 == 0))
     fractions = fit_distributions(plan.amount("pay"), ("g",), known, soft)
@@ -113,7 +113,7 @@ def test_people_without_a_known_amount_count_for_nothing() -> None:
         if missing:
             axis = strategy.marginals[0].index("pay")
             np.moveaxis(exact, axis, -1)[:, -1] = 100_000 * plan.amount("pay").grain
-        noisy = given_noise(strategy.allocations[0], exact, np.random.default_rng(2))
+        noisy = noisy_measurement(strategy.allocations[0], exact, np.random.default_rng(2))
         soft = derive_estimates(plan, Measurements((noisy,))).soft
         fractions.append(fit_distributions(plan.amount("pay"), ("g",), np.bincount(groups), soft))
     assert np.abs(fractions[0] - fractions[1]).max() < 0.02

@@ -15,13 +15,13 @@ from dpengine.estimate.level_errors import LevelErrors
 from dpengine.estimate.levels import LevelEstimates
 from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.marginals.marginal import Marginal
-from dpengine.marginals.measurement import Allocation, Measurement, Measurements
+from dpengine.marginals.measurement import Measurements
 from dpengine.marginals.plan_levels import added_up, level_of, tree_of
 from dpengine.measure.strategy import decide
 from dpengine.noise import moments
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.result import Result, conclude
-from tests.given_noise import laplace
+from tests.given_noise import noisy_measurement
 from tests.plans import geography_plan
 
 
@@ -29,7 +29,7 @@ def truth(plan: Plan, table: Columns) -> Ints:
     """Return the counts of a table that all tables are sums of."""
     joint = ("place", "sex")
     counts = Marginal(joint, mock_counts(plan, joint))
-    declared = plan.resolution.declared(table)
+    declared = plan.resolution.declared_columns(table)
     return plan.resolution.coarsen(counts.project(declared).values, declared, table)
 
 
@@ -88,18 +88,13 @@ def test_intervals_of_a_group_of_few_leaves_allow_for_its_noise(parts: int, epsi
     assert width >= 0.98 * errors._error_of(("place@group",), node, 1).half_width() - 1e-6
 
 
-def given_noise(allocation: Allocation, exact: Ints, random: np.random.Generator) -> Measurement:
-    """Return a measurement with discrete Laplace noise of numpy's generator: the same in every run."""
-    return Measurement(allocation, exact + laplace(allocation.scale_in_units, exact.shape, random))
-
-
 @pytest.mark.nightly
 def test_intervals_hold_the_truth() -> None:
     plan, random = geography_plan(2, epsilon="1"), np.random.default_rng(0)
     exact = {table: truth(plan, table) for table in plan.marginals}
     inside: dict[object, list[float]] = {table: [] for table in exact}
     for _ in range(60):
-        noisy = [given_noise(each, truth(plan, each.columns), random) for each in decide(plan).allocations]
+        noisy = [noisy_measurement(each, truth(plan, each.columns), random) for each in decide(plan).allocations]
         estimates = LevelEstimates(plan, tuple(noisy))
         for table, counts in exact.items():
             middle, half_width = estimates.intervals(table)
@@ -127,7 +122,7 @@ def test_where_leaves_are_mostly_empty_counts_agree_and_estimates_and_intervals_
     noisy = []
     for allocation in decide(plan).allocations:
         exact = plan.resolution.coarsen(leaves, ("place",), allocation.columns)
-        noisy.append(given_noise(allocation, exact, random))
+        noisy.append(noisy_measurement(allocation, exact, random))
     result = conclude(plan, Measurements(tuple(noisy)))
     squares = tree_of(plan, {each.allocation.columns: moments.variance(each.allocation.scale) for each in noisy})
     by_columns = {each.allocation.columns: each.values.astype(np.float64) for each in noisy}

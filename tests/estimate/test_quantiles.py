@@ -26,7 +26,7 @@ from dpengine.results.mock_table import mock_counts
 from dpengine.results.predict import predict
 from dpengine.spec.domain import Amount
 from tests.estimate.test_amounts import SIZES, counts_of, people, plan_of, release_of
-from tests.estimate.test_levels import given_noise
+from tests.given_noise import noisy_measurement
 
 KNOTS = [0, 25, 50, 75, *range(100, 401, 50), 500, 600, 800, 1000]
 PARTS = (Decimal("0.25"), Decimal("0.5"), Decimal("0.9"))
@@ -161,7 +161,7 @@ def test_small_groups_are_drawn_towards_the_others_only_as_far_as_the_noise_call
         strategy = decide(plan)
         exact = counts_of(plan, (groups, groups % 3, pay), [strategy.marginals[0]])
         for _ in range(20):
-            noisy = given_noise(strategy.allocations[0], exact[0], random)
+            noisy = noisy_measurement(strategy.allocations[0], exact[0], random)
             estimates = derive_estimates(plan, Measurements((noisy,)))
             known = np.full(len(SIZES), 100) if table else np.array(groups.size)
             fitted = fit_quantiles(plan.amount("pay"), table, known, PARTS[1:2], estimates.soft)

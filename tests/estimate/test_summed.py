@@ -49,7 +49,7 @@ def test_coarser_tables_are_sums_of_the_finest(strategy: str) -> None:
     plan = plan_of(strategy=strategy)
     estimates, _ = release_of(plan)
     for table in plan.marginals:
-        finest = plan.resolution.finest(table)
+        finest = plan.resolution.finest_columns(table)
         sums = plan.resolution.coarsen(estimates.finest.estimate(finest), finest, table)
         assert np.allclose(estimates.estimate(table), sums, atol=1e-3 * sums.size)
         assert estimates.estimate(table).shape == plan.shape(table)
@@ -61,7 +61,7 @@ def test_half_widths_are_those_of_the_summed_noise() -> None:
     estimates, _ = release_of(plan)
     assert estimates.direct is not None
     for table in (("age@wide", "sex"), ("age@wide", "day@half"), ("age@wide",)):
-        finest = plan.resolution.finest(table)
+        finest = plan.resolution.finest_columns(table)
         groups = [plan.resolution.groups(fine, name) if fine != name else np.arange(plan.column(name).size)
                   for fine, name in zip(finest, table, strict=True)]  # fmt: skip
         covariance = estimates.direct.squares.covariance(finest, finest)
@@ -96,7 +96,7 @@ def test_intervals_of_sums_hold_the_true_count_as_often_as_they_say() -> None:
     held = []
     for _ in range(40):
         estimates, _measured = release_of(plan)
-        for table in (each for each in plan.marginals if plan.resolution.finest(each) != each):
+        for table in (each for each in plan.marginals if plan.resolution.finest_columns(each) != each):
             middle, half = estimates.intervals(table)
             held.append((np.abs(middle - mock_counts(plan, table)) <= half).ravel())
     assert np.concatenate(held).mean() > 0.92
@@ -123,14 +123,14 @@ def test_sums_of_a_measured_table_have_intervals_of_the_noise_of_all_cells_that_
     scales = {one.allocation.columns: float(one.allocation.scale) for one in measured.marginals}
     for table, most in ((("age@wide", "sex"), 4), (("age@wide", "day@half"), 20)):
         added = np.multiply.outer(*group_sizes(plan, table))
-        noise = scales[plan.resolution.finest(table)] * np.sqrt(added)
+        noise = scales[plan.resolution.finest_columns(table)] * np.sqrt(added)
         middle, half_widths = estimates.intervals(table)
         large = middle >= noise
         assert added[large].max() == most
         assert (half_widths[large] >= 3 * noise[large] - 1e-9).all()
         assert (half_widths <= np.maximum(5 * noise, 1) + 1e-9).all()
         usual = estimates.model.half_widths_of_sums(
-            plan.resolution.finest(table), middle, group_sizes(plan, table), usual=True
+            plan.resolution.finest_columns(table), middle, group_sizes(plan, table), usual=True
         )
         assert (usual[large] >= 3 * noise[large] - 1e-9).all()
 
@@ -167,7 +167,7 @@ def test_group_sizes_add_up_to_the_finest_level() -> None:
     plan = plan_of()
     for table in combinations(["age@wide", "day@half", "sex"], 2):
         for name, sizes in zip(table, group_sizes(plan, table), strict=True):
-            assert sizes.sum() == plan.column(plan.resolution.finest((name,))[0]).size
+            assert sizes.sum() == plan.column(plan.resolution.finest_columns((name,))[0]).size
             assert (sizes.max() > 1) == ("@" in name)
 
 

@@ -68,7 +68,7 @@ def test_a_person_whose_record_is_left_out_cannot_be_found() -> None:
         lambda: lesson.find_people(RATINGS, RATINGS, 2, wrong=3),
         lambda: lesson.find_people(RATINGS, RATINGS, 2, targets=0),
         lambda: lesson.made_up_ratings(people=0),
-        lambda: lesson.made_up_ratings(films=10, each=11),
+        lambda: lesson.made_up_ratings(films=10, per_person=11),
     ],
 )
 def test_searches_and_ratings_without_meaning_are_refused(wrong: object) -> None:

@@ -50,7 +50,7 @@ def test_a_table_of_three_columns_keeps_its_pairs_whatever_the_classes() -> None
 
 def test_classes_give_distributions() -> None:
     model = model_of(three_classes())
-    classes = find_latent_classes(model.one, model.two)
+    classes = find_latent_classes(model.one_way, model.two_way)
     assert classes.sizes.sum() == pytest.approx(1)
     assert all(cells.sum(axis=1) == pytest.approx(1) for cells in classes.cells.values())
     for columns in TRIPLES:
@@ -64,18 +64,20 @@ def test_classes_do_not_depend_on_which_of_two_threads_ends_first(monkeypatch: p
     """Fits are combined in the order of their starts, and not in that in which they end."""
     monkeypatch.setattr(module, "MORE_ROUNDS", 3)
     model = model_of(three_classes())
-    together = find_latent_classes(model.one, model.two)
+    together = find_latent_classes(model.one_way, model.two_way)
     alone = []
     for start in FEW:
         monkeypatch.setattr(module, "FEW", (start,))
-        alone.append(find_latent_classes(model.one, model.two))
+        alone.append(find_latent_classes(model.one_way, model.two_way))
     assert (together.sizes == np.concatenate([each.sizes for each in alone]) / len(FEW)).all()
     assert all((together.cells[name] == np.vstack([each.cells[name] for each in alone])).all() for name in SIZES)
 
 
 def explained(model: Pairwise, classes: LatentClasses) -> float:
     """Return the log-likelihood of all pairs under the classes, a person each."""
-    return sum(float((table / model.total * np.log(classes.table(pair))).sum()) for pair, table in model.two.items())
+    return sum(
+        float((table / model.total * np.log(classes.table(pair))).sum()) for pair, table in model.two_way.items()
+    )
 
 
 def test_more_rounds_explain_the_pairs_better(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,15 +87,15 @@ def test_more_rounds_explain_the_pairs_better(monkeypatch: pytest.MonkeyPatch) -
     found = []
     for rounds in (1, 5, 20, 80, 320):
         monkeypatch.setattr(module, "MORE_ROUNDS", rounds)
-        found.append(explained(model, find_latent_classes(model.one, model.two)))
+        found.append(explained(model, find_latent_classes(model.one_way, model.two_way)))
     assert found == sorted(found)
     assert explained(model, true) - found[-1] < 0.01 * (explained(model, true) - found[0])
 
 
 def test_pairs_are_divided_in_pieces_for_the_cache_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     model = model_of(three_classes())
-    whole = find_latent_classes(model.one, model.two)
+    whole = find_latent_classes(model.one_way, model.two_way)
     monkeypatch.setattr(module, "PIECE", 100)  # three of 32 cells at a time, two in the last piece
-    pieces = find_latent_classes(model.one, model.two)
+    pieces = find_latent_classes(model.one_way, model.two_way)
     assert pieces.sizes == pytest.approx(whole.sizes, abs=1e-3)
     assert all(pieces.cells[name] == pytest.approx(whole.cells[name], abs=1e-3) for name in SIZES)

@@ -87,7 +87,7 @@ def test_pairs_agree_with_their_columns_whatever_the_noise() -> None:
     model = fit(SIZES, noisy)
     for a, b in combinations("abc", 2):
         assert (model.pair(a, b) >= 0).all()
-        assert np.allclose(model.pair(a, b).sum(axis=0), model.one[b], rtol=0.02, atol=1)
+        assert np.allclose(model.pair(a, b).sum(axis=0), model.one_way[b], rtol=0.02, atol=1)
 
 
 def test_noise_that_the_columns_rule_out_is_no_part_of_a_pair() -> None:
@@ -121,13 +121,13 @@ def test_merged_bins_of_pairs_make_single_columns_more_exact() -> None:
     merged = Measurement(Allocation(("b", "c"), EXACT, 1), merge(table.sum(axis=0), bins), bins)
     model = fit(SIZES, [*measured(table, "", "a", "b"), vague, merged])
     truth = table.sum(axis=(0, 1))
-    assert merge(model.one["c"], bins[1:]) == pytest.approx(merge(truth, bins[1:]), abs=200)
+    assert merge(model.one_way["c"], bins[1:]) == pytest.approx(merge(truth, bins[1:]), abs=200)
     wide = dict.fromkeys("bc", 600) | {"a": 3}  # too wide for equations: the column's own counts alone
     few = Measurement(Allocation(("b",), EXACT, 1), np.full(600, 100))
     halves = np.arange(600) // 300
     coarse = Measurement(Allocation(("b", "c"), EXACT, 1), np.diag([59_000, 1_000]), (halves, halves))
     singles = [few, replace(few, allocation=Allocation(("c",), EXACT, 1))]
-    assert fit(wide, [*measured(table, "a"), *singles, coarse]).one["c"] == pytest.approx(np.full(600, 100), abs=1)
+    assert fit(wide, [*measured(table, "a"), *singles, coarse]).one_way["c"] == pytest.approx(np.full(600, 100), abs=1)
 
 
 def test_mostly_empty_pairs_make_single_columns_more_exact() -> None:
@@ -139,7 +139,7 @@ def test_mostly_empty_pairs_make_single_columns_more_exact() -> None:
     pair = Measurement(Allocation(("a", "b"), Fraction(1, 9), 1), (counts + noise_of(9, counts.shape)).astype(int))
     total = Measurement(Allocation((), EXACT, 1), np.asarray(column.sum()))
     model = fit({"a": 40, "b": 40}, [total, *singles, pair])
-    assert all(np.abs(model.one[name] - column).mean() < 25 for name in "ab")
+    assert all(np.abs(model.one_way[name] - column).mean() < 25 for name in "ab")
 
 
 def test_cells_of_a_pair_may_follow_what_is_around_them() -> None:

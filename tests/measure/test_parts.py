@@ -95,7 +95,7 @@ def test_all_tables_agree_and_the_release_verifies(name: str, tmp_path: Path) ->
     finer = plan.resolution.finer_columns
     for one, other in product((*plan.marginals, ()), repeat=2):
         assert made.counts(one).min() >= 0
-        for shared in {plan.resolution.shared(one, other), ()}:
+        for shared in {plan.resolution.shared_columns(one, other), ()}:
             columns = [finer(shared, table) for table in (one, other)]
             sums = [
                 _summed(made, table, of, shared)

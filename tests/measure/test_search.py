@@ -72,7 +72,7 @@ def test_the_blank_search_for_an_upper_bound_costs_its_share() -> None:
     plan = amounts_of()
     (blank,) = blank_searches(plan)
     assert blank.cost == Fraction(1, 10)
-    assert blank.cost + plan.for_tables == plan.epsilon
+    assert blank.cost + plan.epsilon_for_tables == plan.epsilon
     assert resolve(plan, [blank]).column("pay").labels == ("0", "30", "(missing)")
 
 
@@ -80,7 +80,7 @@ def test_what_is_left_for_the_tables_and_the_shares_are_epsilon() -> None:
     plan = plan_of(share="1/3", epsilon="1/7")
     (result,) = search(plan, [np.zeros(STEPS, dtype=np.int64)])
     assert result.cost == Fraction(1, 21)
-    assert result.cost + plan.for_tables == plan.epsilon
+    assert result.cost + plan.epsilon_for_tables == plan.epsilon
     assert [each.cost for each in blank_searches(plan)] == [result.cost]
     assert len(resolve(plan, blank_searches(plan)).column("pay").labels) == 7
 

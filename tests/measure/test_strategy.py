@@ -135,13 +135,13 @@ def test_noise_of_sums_is_no_more_than_that_of_their_cells() -> None:
     plan = letters_plan([10] * 5, {"each": 2}, epsilon="12", rows_about=1_000)
     assert decide(plan).allocations[0].columns == tuple("abcde")
     of_cells = 10**5 / math.sinh(12) / 1_000
-    assert noise_in_a_table(plan, maximal(plan.supports)) == pytest.approx(of_cells)
+    assert noise_in_a_table(plan, maximal(plan.estimated_tables)) == pytest.approx(of_cells)
 
 
 def test_auto_takes_a_model_of_larger_sums_of_one_table_where_noise_is_much() -> None:
     """The limit is half of the rows; or, if that is more, a scale of two roots of the mean count of the one table."""
     plan = letters_plan([8, 8, 6, 5], {"each": 3}, epsilon="0.01", rows_about=1_000_000)
-    half = noise_in_a_table(plan, maximal(plan.supports)) * 1_000_000 / 0.5
+    half = noise_in_a_table(plan, maximal(plan.estimated_tables)) * 1_000_000 / 0.5
     sampled = 8 * 8 * 6 * 5 / 2**2  # noise has a scale of 1 at ε = 1
     for epsilon, rows in (("0.01", half), ("1", sampled)):
         at = plan.at(epsilon)
@@ -164,7 +164,7 @@ def test_auto_takes_a_model_of_more_tables_than_columns_where_noise_is_much() ->
     plan = letters_plan([15] * 5, {"each": 3}, epsilon="0.01", rows_about=1_000_000)
 
     def rows_at(epsilon: str, limit: float) -> int:
-        return round(noise_in_a_table(plan.at(epsilon), maximal(plan.supports)) * 1_000_000 / limit)
+        return round(noise_in_a_table(plan.at(epsilon), maximal(plan.estimated_tables)) * 1_000_000 / limit)
 
     sampled = round(15**3 * (10 / 1.2 / 3) ** 2)  # each of ten tables has noise of scale 10/1.2 at ε = 1.2
     for epsilon, rows in (("0.01", rows_at("0.01", 0.4)), ("1.2", sampled), ("3", rows_at("3", 1.4))):
@@ -182,7 +182,7 @@ def test_auto_measures_larger_tables_whose_joint_table_cannot_be_written_down_wh
         declared = [category(name, size) | {"other": False, "missing": False} for name in names]
         plan = Plan(dataset="wide", epsilon=1, columns=declared, tables={"each": 3}, rows_about=1_000_000)
         limit = 0.2 * math.sqrt(size**3 / 1_000) * min(1, 8 / columns)
-        rows = noise_in_a_table(plan, maximal(plan.supports)) * 1_000_000 / limit
+        rows = noise_in_a_table(plan, maximal(plan.estimated_tables)) * 1_000_000 / limit
         few, many = (plan.model_copy(update={"rows_about": round(rows * part)}) for part in (0.98, 1.02))
         assert decide(few).plan.strategy == "adaptive"
         assert decide(many).closed_form
@@ -201,7 +201,7 @@ def test_auto_measures_few_larger_tables_in_a_ring_up_to_more_noise() -> None:
     )
     assert (len(few.marginals) - 1, len(many.marginals) - 1) == (13, 18)
     for plan, limit in ((few, 1.5), (many, 0.2 * math.sqrt(0.512))):
-        rows = noise_in_a_table(plan, maximal(plan.supports)) * 1_000_000 / limit
+        rows = noise_in_a_table(plan, maximal(plan.estimated_tables)) * 1_000_000 / limit
         more, fewer = (plan.model_copy(update={"rows_about": round(rows * part)}) for part in (1.02, 0.98))
         assert decide(more).closed_form
         assert decide(fewer).plan.strategy == "adaptive"
@@ -235,9 +235,9 @@ def test_tables_are_measured_apart_where_one_table_has_only_a_little_less_noise(
     """Counts are published as whole numbers, which gain less from it than the estimates before they are rounded."""
     apart, one = (decide(letters_plan([4, 4], [["a"], ["b"]], epsilon=epsilon)) for epsilon in ("4", "6"))
     assert [len(each.allocations) for each in (apart, one)] == [2, 1]
-    noise = total_variance(apart.plan, apart.allocations, apart.plan.supports, discrete=True)
+    noise = total_variance(apart.plan, apart.allocations, apart.plan.estimated_tables, discrete=True)
     joint = [allocate(apart.plan, ("a", "b"), apart.plan.epsilon)]
-    assert 0.4 * noise < total_variance(apart.plan, joint, apart.plan.supports, discrete=True) < 0.6 * noise
+    assert 0.4 * noise < total_variance(apart.plan, joint, apart.plan.estimated_tables, discrete=True) < 0.6 * noise
 
 
 def test_auto_models_tables_beside_means_where_it_would_without_them() -> None:
@@ -274,7 +274,7 @@ def test_auto_takes_a_model_of_other_tables_where_noise_exceeds_all_rows(sizes: 
     """The limit is 1.5 of the rows at small ε, and 1.5 + 3·ε for a row: then most noise is in empty cells."""
     for epsilon, limit in (("0.01", 1.53), ("0.5", 3.0)):
         plan = letters_plan(sizes, tables, epsilon=epsilon, rows_about=1_000_000)
-        rows = noise_in_a_table(plan, maximal(plan.supports)) * 1_000_000 / limit
+        rows = noise_in_a_table(plan, maximal(plan.estimated_tables)) * 1_000_000 / limit
         few, many = (plan.model_copy(update={"rows_about": round(rows * part)}) for part in (0.98, 1.02))
         assert decide(few).plan.strategy == "adaptive"
         assert "of all rows in each" in decide(few).why
@@ -293,7 +293,7 @@ def test_auto_takes_a_model_of_pairs_that_are_sums_of_one_table_where_noise_is_m
     assert decide(two_values.model_copy(update={"rows_about": 10})).closed_form
     for epsilon, limit in (("0.01", 0.3006), ("2", 0.42)):
         plan = many_values.at(epsilon)
-        rows = noise_in_a_table(plan, maximal(plan.supports)) * 1_000_000 / limit
+        rows = noise_in_a_table(plan, maximal(plan.estimated_tables)) * 1_000_000 / limit
         few, many = (plan.model_copy(update={"rows_about": round(rows * part)}) for part in (0.98, 1.02))
         assert f"noise of about {limit / 0.98 * 100:.0f} % of all rows" in decide(few).why
         assert decide(few).plan.strategy == "adaptive"
@@ -337,8 +337,8 @@ def test_rings_of_many_tables_are_measured_or_get_a_model() -> None:
 
 
 def test_what_tables_share_of_epsilon_is_worked_out_once_for_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, share = [], Plan.for_tables.fget
-    monkeypatch.setattr(Plan, "for_tables", property(lambda plan: asked.append(plan) or share(plan)))
+    asked, share = [], Plan.epsilon_for_tables.fget
+    monkeypatch.setattr(Plan, "epsilon_for_tables", property(lambda plan: asked.append(plan) or share(plan)))
 
     def times(columns: int) -> int:
         asked.clear()

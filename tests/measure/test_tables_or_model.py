@@ -123,7 +123,7 @@ def test_tables_are_measured_where_three_columns_decide_each_other(unit: int) ->
     (choice,) = found.choices
     assert (choice.what, choice.mechanism) == (TABLES_OR_MODEL, DISCRETE_LAPLACE)
     assert choice.sensitivity == 4 * MOVED_BY_ROW * GRAIN * unit
-    assert found.by_tables
+    assert found.chose_tables
     assert found.audit is None
     assert found.cost == asked.epsilon
     assert [one.allocation for one in found.marginals] == list(allocate_directly(asked.at(unit - choice.epsilon)))
@@ -134,7 +134,7 @@ def test_a_model_is_fitted_where_columns_are_independent() -> None:
     asked = plan(size=9, rows_about=9**4)
     found = measured(rows(related=False, size=9, people=9**4), asked)
     assert found.choices[0].what == TABLES_OR_MODEL
-    assert not found.by_tables
+    assert not found.chose_tables
     assert found.audit is not None
     assert found.cost == asked.epsilon
     assert max(len(one.allocation.columns) for one in found.marginals) < 3
@@ -145,7 +145,7 @@ def test_tables_that_agree_only_through_their_pairs_are_asked_about_too() -> Non
     assert needs_a_model(wide)
     assert len(allocate_directly(wide)) == 10
     found = measured(rows(related=True, size=24, columns="abcde", people=60_000), wide)
-    assert found.by_tables
+    assert found.chose_tables
     assert {one.allocation.columns for one in found.marginals} == {*combinations("abcde", 3)}
 
 
@@ -158,7 +158,7 @@ def test_tables_of_four_columns_are_asked_about_also_beside_smaller_ones(tables:
     asked = plan(size=6, names="abcde", tables=tables, rows_about=6**5)
     found = measured(rows(related=True, size=6, columns="abcde", people=6**5), asked)
     assert found.choices[0].what == TABLES_OR_MODEL
-    assert found.by_tables
+    assert found.chose_tables
     assert found.cost == asked.epsilon
 
 
@@ -166,7 +166,7 @@ def test_a_model_is_fitted_to_tables_of_four_columns_that_are_independent() -> N
     asked = plan(size=6, names="abcde", tables={"each": 4}, rows_about=6**5)
     found = measured(rows(related=False, size=6, columns="abcde", people=6**5), asked)
     assert found.choices[0].what == TABLES_OR_MODEL
-    assert not found.by_tables
+    assert not found.chose_tables
     assert found.cost == asked.epsilon
 
 

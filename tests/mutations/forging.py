@@ -56,7 +56,7 @@ FAULTS = [
     Fault(
         "verify takes any interval of a level that is a sum",
         "dpengine/bundle/checks/expected_widths.py",
-        "half_widths |= {t: sums.half_widths(t) for t in plan.marginals if plan.resolution.finest(t) != t}",
+        "half_widths |= {t: sums.half_widths(t) for t in plan.marginals if plan.resolution.finest_columns(t) != t}",
         "half_widths |= {t: 1e9 + sums.half_widths(t) for t in plan.marginals if len(t) > 9}",
         "tests/bundle/test_summed_levels.py::test_a_narrower_interval_of_a_sum_is_found",
     ),
@@ -162,8 +162,8 @@ FAULTS = [
     Fault(
         "verify takes an error of a model below the noise of its audit",
         MODELS,
-        "if factor < NEARLY * least_factor(",
-        "if factor < 0 * least_factor(",
+        "if factor < NEARLY * min_factor(",
+        "if factor < 0 * min_factor(",
         "tests/bundle/test_verify_models.py::"
         "test_an_error_below_the_noise_of_its_audit_is_refused_with_all_that_follows_from_it",
     ),
@@ -248,8 +248,8 @@ FAULTS = [
     Fault(
         "verify believes less of a model's error where a person has several rows",
         MODELS,
-        "float(plan.for_tables) / plan.unit.rows",
-        "float(plan.for_tables)",
+        "float(plan.epsilon_for_tables) / plan.unit.rows",
+        "float(plan.epsilon_for_tables)",
         "tests/bundle/test_verify_models.py::test_how_much_of_an_error_is_believed_follows_from_the_epsilon_of_a_row",
     ),
     # The clocks of zones

@@ -179,7 +179,7 @@ FAULTS = [
         "the answer whether tables are measured is paid from the share with which cells are found",
         QUESTION,
         "plan.epsilon * (PARTS - part) / PARTS",
-        "plan.epsilon - plan.for_tables * part / PARTS",
+        "plan.epsilon - plan.epsilon_for_tables * part / PARTS",
         OF_QUESTION + "::test_cells_that_are_found_have_their_share_of_epsilon_beside_the_question",
     ),
     Fault(
@@ -227,29 +227,29 @@ FAULTS = [
     Fault(
         "intervals of a model are those of all of epsilon where cells were found",
         ESTIMATES,
-        "return float(self.plan.for_tables) / self.plan.unit.rows",
+        "return float(self.plan.epsilon_for_tables) / self.plan.unit.rows",
         "return float(self.plan.epsilon) / self.plan.unit.rows",
         OF_INTERVALS + "::test_intervals_of_a_model_follow_the_epsilon_of_a_row_in_the_tables",
     ),
     Fault(
         "intervals of a model are those of one row a person",
         ESTIMATES,
-        "return float(self.plan.for_tables) / self.plan.unit.rows",
-        "return float(self.plan.for_tables)",
+        "return float(self.plan.epsilon_for_tables) / self.plan.unit.rows",
+        "return float(self.plan.epsilon_for_tables)",
         OF_INTERVALS + "::test_intervals_of_a_model_follow_the_epsilon_of_a_row_in_the_tables",
     ),
     Fault(
         "tables that were measured count as a model",
         "dpengine/marginals/measurement.py",
-        'update={"strategy": "direct"}) if self.by_tables else plan',
-        "update={}) if self.by_tables else plan",
+        'update={"strategy": "direct"}) if self.chose_tables else plan',
+        "update={}) if self.chose_tables else plan",
         OF_QUESTION + "::test_such_a_release_is_drawn_once_and_verified",
     ),
     Fault(
         "rows too few are added to those too many where dependence is measured, at the same price",
         PAIRS,
-        "np.maximum(beyond, 0).sum(",
-        "np.abs(beyond).sum(",
+        "np.maximum(difference, 0).sum(",
+        "np.abs(difference).sum(",
         OF_PAIRS + "::test_no_row_moves_how_strongly_columns_depend_by_more_than_stated",
     ),
     Fault(
@@ -269,30 +269,30 @@ FAULTS = [
     Fault(
         "a person's rows are ignored in private selection",
         PAIRS,
-        "permute_and_flip(scores[places], each, GRAIN * run.sensitivity)",
-        "permute_and_flip(scores[places], each, GRAIN)",
+        "permute_and_flip(scores[places], per_pick, GRAIN * run.sensitivity)",
+        "permute_and_flip(scores[places], per_pick, GRAIN)",
         BY_REPLAY + "::test_what_a_person_costs_at_most_adds_up_to_epsilon_exactly",
         quick=True,
     ),
     Fault(
         "pairs are selected at twice their ε",
         PAIRS,
-        "permute_and_flip(scores[places], each,",
-        "permute_and_flip(scores[places], 2 * each,",
+        "permute_and_flip(scores[places], per_pick,",
+        "permute_and_flip(scores[places], 2 * per_pick,",
         BY_REPLAY,
     ),
     Fault(
         "each pick spends the share of all",
         PAIRS,
-        "permute_and_flip(scores[places], each,",
-        "permute_and_flip(scores[places], picks * each,",
+        "permute_and_flip(scores[places], per_pick,",
+        "permute_and_flip(scores[places], picks * per_pick,",
         BY_REPLAY,
     ),
     Fault(
         "pairs are selected as if scores were monotone",
         PAIRS,
-        "each, GRAIN * run.sensitivity)]",
-        "each, GRAIN * run.sensitivity, monotone=True)]",
+        "per_pick, GRAIN * run.sensitivity)]",
+        "per_pick, GRAIN * run.sensitivity, monotone=True)]",
         BY_REPLAY,
     ),
     Fault(
@@ -341,7 +341,8 @@ FAULTS = [
         "latent classes are found in exact counts",
         MODEL_ERROR,
         "models = model, model.with_classes()",
-        "model.two.update({pair: run.counts[pair] + 0.0 for pair in model.two}); models = model, model.with_classes()",
+        "model.two_way.update({pair: run.counts[pair] + 0.0 for pair in model.two_way}); "
+        "models = model, model.with_classes()",
         BY_REPLAY,
     ),
     Fault(
@@ -525,7 +526,7 @@ FAULTS = [
     Fault(
         "a table for ranges has all of ε beside what finds its cells",
         RANGES,
-        "allocate(self.plan, self.columns, self.plan.for_tables)",
+        "allocate(self.plan, self.columns, self.plan.epsilon_for_tables)",
         "allocate(self.plan, self.columns, self.plan.epsilon)",
         OF_FOUND + "::test_ranges_are_measured_with_what_finding_leaves",
     ),
@@ -590,7 +591,7 @@ FAULTS = [
     Fault(
         "a strategy that spends another ε is not stopped",
         "dpengine/measure/strategy_base.py",
-        "if measured.cost != self.plan.for_tables:",
+        "if measured.cost != self.plan.epsilon_for_tables:",
         "if False:",
         "tests/measure/test_strategy.py::test_measurements_that_do_not_cost_epsilon_exactly_never_leave_the_strategy",
     ),
@@ -897,7 +898,7 @@ FAULTS = [
     Fault(
         "the noise of squared means is left out below slopes and correlations",
         "dpengine/estimate/associations.py",
-        "sums.along(weights, weights) + beyond",
+        "sums.along(weights, weights) + extra_variance",
         "sums.along(weights, weights)",
         "tests/estimate/test_squares_of_noisy_means.py::test_the_sum_below_is_as_unsure_as_its_second_moment_says",
     ),
@@ -933,8 +934,8 @@ FAULTS = [
     Fault(
         "a standard deviation is published as its square",
         "dpengine/estimate/associations.py",
-        'scaled: Floats = unit_of(each, of, on) * (np.sqrt(values) if each.kind == "standard_deviation" else values)',
-        "scaled: Floats = unit_of(each, of, on) * values",
+        'np.sqrt(values) if association.kind == "standard_deviation" else values',
+        "values",
         "tests/estimate/test_associations.py::test_without_noise_they_are_those_of_the_rows",
     ),
     Fault(
@@ -968,7 +969,7 @@ FAULTS = [
     Fault(
         "tables with amounts are measured beside all of ε",
         "dpengine/measure/adaptive_strategy.py",
-        "epsilon, asked = self.for_counts, ",
+        "epsilon, asked = self.epsilon_for_counts, ",
         "epsilon, asked = self.plan.epsilon, ",
         "tests/measure/test_amounts.py::test_noise_is_drawn_for_a_row_and_paid_for",
     ),
@@ -989,8 +990,8 @@ FAULTS = [
     Fault(
         "quantiles are said to be surer than their noise allows",
         "dpengine/estimate/quantiles.py",
-        "np.concatenate([beyond >= -width, always])",
-        "np.concatenate([beyond >= -0.4 * width, always])",
+        "np.concatenate([excess >= -width, always])",
+        "np.concatenate([excess >= -0.4 * width, always])",
         "tests/estimate/test_quantiles.py::test_intervals_hold_the_true_quantile",
     ),
     Fault(
@@ -1139,7 +1140,8 @@ FAULTS = [
         "dpengine/measure/level_strategies.py",
         "        return allocate_apart(self.plan)\n",
         "        from dataclasses import replace\n"
-        "        return tuple(replace(each, epsilon=self.plan.for_tables) for each in allocate_apart(self.plan))\n",
+        "        full = self.plan.epsilon_for_tables\n"
+        "        return tuple(replace(each, epsilon=full) for each in allocate_apart(self.plan))\n",
         "tests/measure/test_at_levels.py::test_each_table_is_paid_for_and_a_row_costs_epsilon",
     ),
     Fault(
@@ -1167,7 +1169,7 @@ FAULTS = [
     Fault(
         "levels have all of ε beside tables with amounts",
         "dpengine/measure/level_strategies.py",
-        "self.plan.for_tables - sum(each.epsilon for each in self._soft)",
+        "self.plan.epsilon_for_tables - sum(each.epsilon for each in self._soft)",
         "self.plan.epsilon",
         "tests/measure/test_levels_and_amounts.py",
     ),
@@ -1224,7 +1226,7 @@ FAULTS = [
     Fault(
         "rows do not keep what boxes say",
         "dpengine/synthesis/generate_rows.py",
-        "if fitted.kept and rows.weights.size:",
+        "if fitted.fixed and rows.weights.size:",
         "if False and rows.weights.size:",
         "tests/measure/test_parts.py::test_ranges_beside_a_model_keep_their_boxes",
     ),
@@ -1335,7 +1337,7 @@ FAULTS = [
     Fault(
         "what finds cells is not taken from the tables",
         "dpengine/spec/plan.py",
-        "return self.epsilon * (1 - sum((self._by_name[name].share for name in self.finds), Fraction(0)))",
+        "return self.epsilon * (1 - sum((self._by_name[name].share for name in self.found_columns), Fraction(0)))",
         "return self.epsilon",
         OF_SEARCH + "::test_what_is_left_for_the_tables_and_the_shares_are_epsilon",
         quick=True,
@@ -1343,8 +1345,8 @@ FAULTS = [
     Fault(
         "of several columns whose cells are found only the first is paid for",
         "dpengine/spec/plan.py",
-        "for name in self.finds), Fraction(0)))",
-        "for name in self.finds[:1]), Fraction(0)))",
+        "for name in self.found_columns), Fraction(0)))",
+        "for name in self.found_columns[:1]), Fraction(0)))",
         OF_FOUND + "::test_several_columns_and_the_tables_share_epsilon",
     ),
     Fault(
@@ -1387,7 +1389,7 @@ FAULTS = [
         "dpengine/release.py",
         "    with_cells = resolve(plan, searches)\n",
         "    from dpengine.estimate.found_cells import cut\n"
-        "    column = plan.column(plan.finds[0])\n"
+        "    column = plan.column(plan.found_columns[0])\n"
         "    places = cut(exact.steps[0], column.bins.count)\n"
         "    edges = tuple(column.steps.edges[k] for k in places)\n"
         "    with_cells = plan.with_columns({column.name: column.with_edges(edges)})\n",
@@ -1605,14 +1607,14 @@ FAULTS = [
     Fault(
         "rows follow pairs that were not measured",
         BY_TABLES,
-        "pairs = () if model.direct else combinations(model.one, 2)",
-        "pairs = combinations(model.one, 2)",
+        "pairs = () if model.direct else combinations(model.one_way, 2)",
+        "pairs = combinations(model.one_way, 2)",
         OF_ROWS + "::test_pairs_that_were_not_measured_are_not_followed",
     ),
     Fault(
         "rows of measured tables are not moved at the end",
         BY_TABLES,
-        "    _move_worst(model, places, tables, _excess(model, [*model.one], places, np.ones(rows), tables))\n",
+        "    _move_worst(model, places, tables, _excess(model, [*model.one_way], places, np.ones(rows), tables))\n",
         "",
         OF_ROWS + "::test_rows_are_moved_as_columns_are_added_and_at_the_end",
     ),

@@ -248,7 +248,7 @@ FAULTS = [
     Fault(
         "a table that changed while it was counted is published",
         RELEASE,
-        "        count.check_unchanged(table, read_once=not plan.finds)\n        return _Exact",
+        "        count.check_unchanged(table, read_once=not plan.found_columns)\n        return _Exact",
         "        return _Exact",
         "tests/test_release.py::test_a_file_that_changes_while_it_is_counted_costs_nothing",
     ),
@@ -1146,7 +1146,7 @@ FAULTS = [
     Fault(
         "the sentence on a bundle's strategy names any number of tables",
         "dpengine/bundle/checks/strategy_check.py",
-        "1 <= stated <= max(len(plan.marginals), len(plan.supports))",
+        "1 <= stated <= max(len(plan.marginals), len(plan.estimated_tables))",
         "stated >= 1",
         OF_MODELS,
     ),
@@ -1175,7 +1175,7 @@ FAULTS = [
     Fault(
         "counts of people in a bundle are anything within their intervals",
         "dpengine/bundle/checks/cross_check.py",
-        "if self._plan.tally_of(table) in self._rounded and not _adds_up(numbers):",
+        "if self._plan.tally_index(table) in self._rounded and not _adds_up(numbers):",
         "if table in self._rounded and not _adds_up(numbers):",
         "tests/bundle/test_distinct.py::test_counts_of_people_add_up_as_their_estimates",
     ),

@@ -358,8 +358,8 @@ FAULTS = [
     Fault(
         "the cells of a column follow from a search for another one",
         "dpengine/estimate/found_cells.py",
-        "    if tuple(each.columns[0] for each in searches) != plan.finds:",
-        "    if len(searches) != len(plan.finds):",
+        "    if tuple(each.columns[0] for each in searches) != plan.found_columns:",
+        "    if len(searches) != len(plan.found_columns):",
         "tests/estimate/test_found_cells.py::test_a_search_for_another_column_is_refused",
     ),
     Fault(
@@ -451,7 +451,7 @@ FAULTS = [
     Fault(
         "cells of persons who may be in several cells are parts of a whole",
         PERCENTAGES,
-        "    if (plan.tally_with(own).cells or 1) > 1:",
+        "    if (plan.tally_of(own).cells or 1) > 1:",
         "    if False:",
         OF_PERCENTAGES + "::test_what_has_no_percentages_is_refused",
     ),

@@ -91,10 +91,10 @@ FAULTS = [
     ),
     Fault(
         "the interval of a sum is half as wide above",
-        "dpengine/results/spans.py",
+        "dpengine/results/interval_estimates.py",
         "high = np.maximum(np.round(middle + half_width, decimals), sums)",
         "high = np.maximum(np.round(middle + half_width / 2, decimals), sums)",
-        "tests/results/test_spans.py",
+        "tests/results/test_interval_estimates.py",
     ),
     Fault(
         "noise alone makes a column mostly other",
@@ -250,7 +250,7 @@ FAULTS = [
         "the page leaves the price of finding values out",
         "pages/parts/publish/release_step.py",
         "price=Fraction(0) if published else plan.epsilon",
-        "price=Fraction(0) if published else plan.for_tables",
+        "price=Fraction(0) if published else plan.epsilon_for_tables",
         "tests/pages/publish/test_found_values.py::test_the_page_shows_it_and_publishes_the_plan_as_it_is_stated",
     ),
     Fault(

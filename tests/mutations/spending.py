@@ -554,8 +554,8 @@ FAULTS = [
     Fault(
         "two answers of a sketch are taken to differ in one bit",
         "dpengine/mechanisms/local/sketches.py",
-        "least_flip(epsilon, bits=2)",
-        "least_flip(epsilon)",
+        "min_flip(epsilon, bits=2)",
+        "min_flip(epsilon)",
         "tests/mechanisms/local/test_protocol.py::test_a_protocol_for_an_epsilon_costs_at_most_that_and_little_less",
     ),
     Fault(

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpengine.noise.threshold import chance_of_reaching, least_shown, tail
+from dpengine.noise.threshold import chance_of_reaching, release_threshold, tail
 
 DEEP = Context(prec=80)
 
@@ -24,7 +24,7 @@ def reaching(least: int, scale: Fraction) -> Decimal:
 @pytest.mark.parametrize("chance", ["1/2", "1/1000", "1/1000000000"])
 def test_it_keeps_the_chance_and_one_less_would_not(keys: int, scale: str, chance: str) -> None:
     wide, rare = Fraction(scale), Fraction(chance)
-    least = least_shown(keys, wide, rare)
+    least = release_threshold(keys, wide, rare)
     limit = DEEP.divide(Decimal(rare.numerator), Decimal(rare.denominator))
     assert least >= 1
     assert DEEP.multiply(Decimal(keys), reaching(least, wide)) <= limit
@@ -50,4 +50,4 @@ def test_a_key_with_people_is_shown_as_often_as_the_noise_says() -> None:
 @pytest.mark.parametrize("chance", [Fraction(0), Fraction(2, 3)])
 def test_an_invalid_chance_is_refused(chance: Fraction) -> None:
     with pytest.raises(ValueError, match="chance"):
-        least_shown(10, Fraction(1), chance)
+        release_threshold(10, Fraction(1), chance)

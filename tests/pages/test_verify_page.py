@@ -19,8 +19,8 @@ from dpengine.charts import figures
 from dpengine.combine import combine
 from dpengine.compare import decimals_of_changes
 from dpengine.release import Release, release
+from dpengine.results.interval_estimates import decimals_of
 from dpengine.results.preview import preview
-from dpengine.results.spans import decimals_of
 from dpengine.sources.open import open_table
 from dpengine.spec.domain import YesNo
 from dpengine.spec.plan import Plan

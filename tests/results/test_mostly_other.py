@@ -28,7 +28,7 @@ def test_only_what_noise_does_not_explain_is_told(low: int, total: int, told: bo
 
 
 def test_tables_of_rows_are_looked_at_beside_those_of_distinct_persons() -> None:
-    """Of rows whose values are written in another way; this was not told if any table counted persons."""
+    """Rows whose values are written in another way are noticed in tables of rows, whatever counts persons."""
     tables = [["sex"], {"columns": ["sex", "age"], "distinct": True}]
     plan = Plan(dataset="d", epsilon=20, unit={"id": "who", "rows": 2}, columns=[SEX, AGE], tables=tables)
     rows = pd.DataFrame({"who": range(300), "sex": "female", "age": 30})

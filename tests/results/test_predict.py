@@ -178,7 +178,7 @@ def test_epsilon_for_is_the_least_that_does_it(tables: object, half_width: float
 
 
 def test_epsilon_for_many_tables_divides_each_epsilon_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It took a quarter of a minute for 220 tables, which were all allocated again for each of them."""
+    """Dividing it again for each of 220 tables would take a quarter of a minute."""
     divided: list[int] = []
 
     def counted(plan: Plan, allocations: Sequence[Allocation]) -> Callable[[Columns], ErrorDistribution]:

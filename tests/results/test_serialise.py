@@ -122,14 +122,14 @@ def test_quantiles_of_earlier_releases_stay_as_they_were() -> None:
     plan = Plan(dataset="pay", epsilon=10, columns=[region, pay], tables=[table])
     frame = pd.DataFrame({"region": ["a", "b"] * 500, "pay": [round((k % 101) ** 3 / 10_000, 1) for k in range(1000)]})
     made = release(frame, plan)
-    earlier = replace(made, former_quantiles=True)
-    again, former = Result.from_bytes(made.to_bytes()), Result.from_bytes(_without_rule(made.to_bytes()))
+    earlier = replace(made, legacy_quantiles=True)
+    again, legacy = Result.from_bytes(made.to_bytes()), Result.from_bytes(_without_rule(made.to_bytes()))
     pd.testing.assert_frame_equal(again.tables["region",], made.tables["region",])
-    pd.testing.assert_frame_equal(former.tables["region",], earlier.tables["region",])
+    pd.testing.assert_frame_equal(legacy.tables["region",], earlier.tables["region",])
     middles = [f"quantile_{part}_pay" for part in ("0.3", "0.5", "0.8")]
-    assert not former.tables["region",][middles].equals(made.tables["region",][middles])
-    assert former.to_bytes() != made.to_bytes()
-    assert Result.from_bytes(former.to_bytes()).former_quantiles
+    assert not legacy.tables["region",][middles].equals(made.tables["region",][middles])
+    assert legacy.to_bytes() != made.to_bytes()
+    assert Result.from_bytes(legacy.to_bytes()).legacy_quantiles
 
 
 def _without_rule(payload: bytes) -> bytes:

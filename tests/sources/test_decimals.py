@@ -39,7 +39,7 @@ def columns_of(values: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", [pa.decimal128(38, 3), pa.decimal256(60, 3)], ids=str)
 def test_decimals_of_a_file_and_of_an_arrow_table(tmp_path: Path, kind: pa.DataType) -> None:
-    """Those of 256 bits were called damaged, except in Parquet."""
+    """Decimals of 256 bits, too, are read from every format."""
     array = pa.array([*VALUES, None], kind)
     table = pa.table(columns_of(array))
     pq.write_table(table, tmp_path / "t.parquet")
@@ -50,7 +50,7 @@ def test_decimals_of_a_file_and_of_an_arrow_table(tmp_path: Path, kind: pa.DataT
 
 
 def test_decimals_that_are_objects_are_numbers_and_no_texts() -> None:
-    """As texts, 1.50 was not 1.5, and 1.234 was 1234 where the point marks thousands."""
+    """As texts, 1.50 would not be 1.5, and 1.234 would be 1234 where the point marks thousands."""
     objects = pd.Series([*VALUES, None], dtype=object)
     assert counts_of(pd.DataFrame(columns_of(objects))) == COUNTS
     arrow = pa.table(columns_of(pa.array([*VALUES, None], pa.decimal128(38, 3))))

@@ -43,7 +43,7 @@ def test_a_plan_is_what_is_read_from_its_file() -> None:
     again = Plan.loads(plan.dumps())
     assert again == plan
     assert again.key == plan.key
-    assert (plan.means(("sex",)), plan.sums(()), plan.supports) == (("pay",), ("pay",), (("sex", "pay"),))
+    assert (plan.means(("sex",)), plan.sums(()), plan.estimated_tables) == (("pay",), ("pay",), (("sex", "pay"),))
 
 
 def test_another_way_to_write_a_number_changes_no_identity() -> None:
@@ -79,7 +79,7 @@ def test_amounts_whose_squares_are_measured_are_part_of_the_identity() -> None:
             ({"slope": [{"of": "pay", "on": "hours"}]}, {}), ({"slope": [{"of": "hours", "on": "pay"}]}, {}),
         ]
     ]  # fmt: skip
-    assert len({plan.supports for plan in plans}) == 1
+    assert len({plan.estimated_tables for plan in plans}) == 1
     assert len({plan.key for plan in plans}) == len({decide(plan).plan_id for plan in plans}) == len(plans)
 
 

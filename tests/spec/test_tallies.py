@@ -26,7 +26,7 @@ def test_tables_that_count_the_same_are_one_tally() -> None:
         (1, 1, (("a", "b"), ("c",))),
         (2, 2, (("b", "c"),)),
     ]
-    assert [plan.tally_of(table) for table in (("b", "a"), ("b",), ("c",), ("c", "b"), ())] == [1, 0, 1, 2, 0]
+    assert [plan.tally_index(table) for table in (("b", "a"), ("b",), ("c",), ("c", "b"), ())] == [1, 0, 1, 2, 0]
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_tables_that_count_the_same_are_one_tally() -> None:
 )
 def test_a_plan_of_rows_alone_is_its_own_tally(tables: list[Any], unit: dict[str, Any]) -> None:
     plan = plan_of(*tables, unit=unit)
-    assert not plan.tallied
+    assert not plan.has_distinct
     assert plan.at(2).tallies[0].plan == plan.at(2)
 
 

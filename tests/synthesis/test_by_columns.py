@@ -39,7 +39,7 @@ def test_later_passes_look_only_at_rows_that_are_near_another_value(monkeypatch:
 
 
 def test_rows_move_by_their_own_tables_of_three_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """These were filled in by a second thread, from the counts that are kept while values are chosen."""
+    """A second thread fills these in from the counts that are kept while values are chosen."""
     kept: list[tuple[Any, Tables]] = []
     monkeypatch.setattr(module, "_move_worst", lambda places, _shape, tables, _passes: kept.append((places, tables)))
     expected = model()

@@ -26,8 +26,8 @@ from dpengine.synthesis.repair import Falloff, excess_of, of_pairs
 from dpengine.synthesis.resample import expand
 from tests.calls_and_memory import calls
 from tests.conftest import examples
-from tests.synthesis.dealt import dealt
 from tests.synthesis.every_row import every_row
+from tests.synthesis.whole_counts import whole_counts
 
 NAMES = ("a", "b", "c", "d")
 PAIRS = [*combinations(NAMES, 2)]
@@ -45,8 +45,10 @@ def model_of(people: np.ndarray, size: int) -> Pairwise:
 
 def larger(model: Pairwise, times: int) -> Pairwise:
     """Return the same model with every count multiplied by `times`."""
-    one = {name: times * counts for name, counts in model.one.items()}
-    return replace(model, total=times * model.total, one=one, two={pair: times * t for pair, t in model.two.items()})
+    one = {name: times * counts for name, counts in model.one_way.items()}
+    return replace(
+        model, total=times * model.total, one_way=one, two_way={pair: times * t for pair, t in model.two_way.items()}
+    )
 
 
 def off(rows: SyntheticRows | ConsistentTables, model: Pairwise) -> float:
@@ -65,7 +67,7 @@ def people(rows: int, size: int) -> np.ndarray:
 def test_pairs_counted_from_the_rows_are_within_two_percent_of_the_model() -> None:
     """If whole rows can fit the model, less than 2 % of them lie in a wrong cell."""
     model = model_of(people(20_000, 6), 6)
-    rows = dealt(model, 2)
+    rows = whole_counts(model, 2)
     for a, b in combinations(NAMES, 2):
         assert np.abs(rows.table((a, b)) - model.pair(a, b)).sum() < 0.02 * 20_000
 
@@ -113,8 +115,8 @@ def of_kinds(seed: int, rows: int, size: int, columns: int, *, even: bool) -> Pa
 
 def wrong(model: Pairwise) -> float:
     """People in a wrong cell of a pair, over all pairs."""
-    rows = dealt(model, 2)
-    return sum(float(np.abs(rows.table(pair) - table).sum()) for pair, table in model.two.items())
+    rows = whole_counts(model, 2)
+    return sum(float(np.abs(rows.table(pair) - table).sum()) for pair, table in model.two_way.items())
 
 
 def test_few_rows_follow_a_model_more_closely_if_all_are_tried_and_small_cells_come_first(
@@ -143,11 +145,11 @@ def test_few_rows_are_repaired_column_by_column_unless_that_takes_long(monkeypat
     alone: list[object] = []
     monkeypatch.setattr(module, "repair", lambda *_, only=None: alone.append(only))
     model = of_kinds(0, 50, 3, 4, even=False)
-    dealt(model, 2)
+    whole_counts(model, 2)
     assert alone[:3] == [(1,), (2,), (3,)]
     alone.clear()
     monkeypatch.setattr(module, "MAX_LOOKED", 12**2 * 4 - 1)
-    dealt(model, 2)
+    whole_counts(model, 2)
     assert set(alone) == {None}
 
 
@@ -159,7 +161,7 @@ def test_the_fewer_values_rows_have_the_more_often_they_are_settled(
     made: list[object] = []
     monkeypatch.setattr(module, "settle", lambda *given: made.append(given[-1]))
     monkeypatch.setattr(module, "SETTLED_VALUES", values)
-    dealt(of_kinds(0, 50, 3, 4, even=False), 2)
+    whole_counts(of_kinds(0, 50, 3, 4, even=False), 2)
     assert made == [passes]
 
 
@@ -177,10 +179,10 @@ def test_rows_that_keep_out_of_likely_empty_cells_are_nearer_to_the_truth(monkey
         codes = {"a": group, "b": group // 3, "c": group % 7, "d": near, "e": chance.integers(0, 6, group.size)}
         sizes = {name: int(values.max()) + 1 for name, values in codes.items()}
         model = fitted(codes, sizes, 5, chance)
-        tables.append((model, {pair: counted(codes, pair, sizes) for pair in model.two}))
+        tables.append((model, {pair: counted(codes, pair, sizes) for pair in model.two_way}))
 
     def off() -> float:
-        rows = [(dealt(model, 2), exact) for model, exact in tables]
+        rows = [(whole_counts(model, 2), exact) for model, exact in tables]
         return sum(float(np.abs(one.table(pair) - exact[pair]).sum()) for one, exact in rows for pair in exact)
 
     kept_out, ((falloff, effort),) = off(), module.OF_MODEL
@@ -204,7 +206,7 @@ def test_new_columns_are_repaired_as_long_as_that_helps(monkeypatch: pytest.Monk
 def test_with_weights_few_people_are_in_a_wrong_cell(times: int, widest: int) -> None:
     """Fewer than 1 in 1,000 people, or 2 if tables of three columns are counted: rows that suit these are chosen."""
     model = larger(model_of(people(20_000, 12), 12), times)
-    generated = dealt(model, widest)
+    generated = whole_counts(model, widest)
     assert isinstance(generated, SyntheticRows)
     assert generated.table(()) == generated.weights.sum() == 20_000 * times
     assert generated.weights.min() >= 1
@@ -216,10 +218,10 @@ def test_with_weights_few_people_are_in_a_wrong_cell(times: int, widest: int) ->
 @pytest.mark.nightly
 def test_finer_rows_take_out_what_coarser_ones_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     model = larger(model_of(people(20_000, 30), 30), 500)
-    repaired = off(dealt(model, 2), model)
+    repaired = off(whole_counts(model, 2), model)
     monkeypatch.setattr(shared_rows, "LIGHTER", 1000)  # single people at once, and never more than once
     monkeypatch.setattr(shared_rows, "ROUNDS", 1)
-    assert repaired < 0.5 * off(dealt(model, 2), model)
+    assert repaired < 0.5 * off(whole_counts(model, 2), model)
 
 
 @pytest.mark.by_day(1)
@@ -245,7 +247,7 @@ def test_whole_counts_are_as_near_to_the_truth_as_the_model_that_they_are_made_f
         likely = {name: chance.dirichlet(np.full(size, 0.7), 4).cumsum(axis=1)[kind] for name, size in sizes.items()}
         codes = {name: (chance.random(people)[:, None] > below[:, :-1]).sum(axis=1) for name, below in likely.items()}
         model = fitted(codes, sizes, scale, chance)
-        rows = dealt(model, widest)
+        rows = whole_counts(model, widest)
         for table in combinations(sizes, widest):
             exact = counted(codes, table, sizes)
             whole += np.abs(rows.table(table) - exact).sum()
@@ -280,9 +282,9 @@ def test_single_people_of_heavy_rows_are_repaired_in_the_end(monkeypatch: pytest
     codes = chance.geometric(0.25, (4, 20_000)).clip(1, 12) - 1
     codes[1] = np.minimum(codes[0] + (chance.random(20_000) < 0.2), 11)
     model = model_of(codes, 12)
-    repaired = off(dealt(model, 2), model)
+    repaired = off(whole_counts(model, 2), model)
     monkeypatch.setattr(shared_rows, "_repaired", lambda codes, weights, *_: (codes, weights))
-    assert repaired < 0.8 * off(dealt(model, 2), model)
+    assert repaired < 0.8 * off(whole_counts(model, 2), model)
 
 
 @pytest.mark.nightly
@@ -290,7 +292,7 @@ def test_work_and_memory_do_not_grow_with_the_number_of_people() -> None:
     model = model_of(people(20_000, 12), 12)
     made: list[object] = []
     few, many = (  # a million people, and ten thousand million
-        calls(lambda times=times: made.append(dealt(larger(model, times), 2))) for times in (50, 500_000)
+        calls(lambda times=times: made.append(whole_counts(larger(model, times), 2))) for times in (50, 500_000)
     )
     assert all(isinstance(one, SyntheticRows) and one.weights.size < 2 * MAX_ONCE for one in made)
     assert many < 4 * few
@@ -301,7 +303,7 @@ def test_tables_of_three_columns_are_counted_from_more_different_rows() -> None:
     model = larger(model_of(people(20_000, 12), 12), 1000)
     wrong = []
     for widest in (2, 3):
-        table = dealt(model, widest).table(("a", "b", "d"))
+        table = whole_counts(model, widest).table(("a", "b", "d"))
         wrong.append(np.abs(table - model.table(("a", "b", "d"))).sum())
     assert wrong[1] < 0.8 * wrong[0]
 
@@ -322,7 +324,7 @@ def test_rows_stay_as_they_were_where_repair_takes_their_tables_of_three_columns
     assert model.total > MAX_ONCE
     one_row = np.zeros((4, 1), dtype=np.int32), np.array([200_000])
     monkeypatch.setattr(module, "share", lambda *_, **__: one_row)
-    assert off_in_triples(dealt(model, 3), model) < 0.2
+    assert off_in_triples(whole_counts(model, 3), model) < 0.2
 
 
 @pytest.mark.parametrize(("looked", "most"), [(by_columns.ENOUGH_LOOKED, 0.9), (1, 0.97)])
@@ -334,9 +336,9 @@ def test_rows_in_too_full_cells_of_three_columns_get_other_values(
     chance = np.random.default_rng(6)
     cells = chance.choice(8**4, 2_000, p=chance.dirichlet(np.full(8**4, 0.1)))
     model = model_of(np.stack(np.unravel_index(cells, (8,) * 4)), 8)
-    moved = off_in_triples(dealt(model, 3), model)
+    moved = off_in_triples(whole_counts(model, 3), model)
     monkeypatch.setattr(by_columns, "WORST_PASSES", 0)
-    assert moved < most * off_in_triples(dealt(model, 3), model)
+    assert moved < most * off_in_triples(whole_counts(model, 3), model)
 
 
 def levels(share: int) -> list[tuple[ModuleType, str, int]]:
@@ -355,7 +357,7 @@ def test_tables_are_those_of_the_repeated_rows(count: int, size: int, widest: in
     with pytest.MonkeyPatch.context() as smaller:
         for where, name, rows in levels(256):
             smaller.setattr(where, name, rows)
-        generated = dealt(model, widest)
+        generated = whole_counts(model, widest)
     assert isinstance(generated, SyntheticRows)
     assert generated.weights.min() >= 1
     assert generated.weights.dtype == np.int64
@@ -375,7 +377,7 @@ def counted(rows: Mapping[str, np.ndarray], table: tuple[str, ...], sizes: Mappi
 
 def test_tables_are_counted_from_the_rows() -> None:
     model = model_of(people(5000, 4), 4)
-    rows = dealt(model, 2)
+    rows = whole_counts(model, 2)
     repeated = every_row(rows)
     assert rows.table(()) == 5000
     assert list(repeated) == list(NAMES)
@@ -439,7 +441,7 @@ from dpengine.marginals.pairwise import Pairwise
 from dpengine.synthesis.generate_rows import realise
 one = {name: np.full(3, 30.0) for name in "abc"}
 model = Pairwise(90.0, one, {pair: np.full((3, 3), 10.0) for pair in (("a", "b"), ("a", "c"), ("b", "c"))})
-for tables in ([*model.two], [tuple("abc")]):
+for tables in ([*model.two_way], [tuple("abc")]):
     assert realise(model, tables).table(()) == 90
 assert "scipy" not in sys.modules
 """

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpengine.array_types import Ints
-from dpengine.estimate.agreement import Kept
+from dpengine.estimate.agreement import FixedCounts
 from dpengine.marginals.marginal import Domain, Marginal
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.synthesis.generate_rows import SyntheticRows
@@ -27,12 +27,12 @@ def model_of(rows: SyntheticRows) -> Pairwise:
     return Pairwise(float(rows.table(())), {name: rows.table((name,)) * 1.0 for name in DOMAIN.names}, pairs)
 
 
-def kept(rows: SyntheticRows, *names: str, seed: int = 0) -> Kept:
+def kept(rows: SyntheticRows, *names: str, seed: int = 0) -> FixedCounts:
     order = np.random.default_rng(seed).permutation(rows.table(names).size)
-    return Kept(Marginal(names, rows.table(names)), order)
+    return FixedCounts(Marginal(names, rows.table(names)), order)
 
 
-def keeping(rows: SyntheticRows, *tables: Kept) -> SyntheticRows:
+def keeping(rows: SyntheticRows, *tables: FixedCounts) -> SyntheticRows:
     return SyntheticRows(DOMAIN, *keep_counts(DOMAIN, rows.codes, rows.weights, tables, model_of(rows)))
 
 
@@ -50,7 +50,7 @@ def test_counts_are_kept_and_as_few_people_as_possible_change(seed: int, rows: i
     table.flat[0] += people - table.sum()
     if table.flat[0] < 0:
         return
-    after = keeping(before, Kept(Marginal(("a", "c"), table), np.arange(table.size)))
+    after = keeping(before, FixedCounts(Marginal(("a", "c"), table), np.arange(table.size)))
     assert (after.table(("a", "c")) == table).all()
     assert after.weights.min() > 0
     assert (after.table(("b",)) == before.table(("b",))).all()
@@ -72,7 +72,7 @@ def test_tables_that_agree_are_all_kept(seed: int, rows: int) -> None:
 def test_people_go_no_farther_than_needed_along_the_order() -> None:
     codes = np.array([[0, 0, 0, 2, 5], [0, 1, 2, 0, 1], [0, 0, 0, 0, 0]], dtype=np.int32)
     rows = SyntheticRows(DOMAIN, codes, np.ones(5, dtype=np.int64))
-    after = keeping(rows, Kept(Marginal(("a",), np.array([2, 1, 1, 0, 1, 0, 0])), np.arange(7)))
+    after = keeping(rows, FixedCounts(Marginal(("a",), np.array([2, 1, 1, 0, 1, 0, 0])), np.arange(7)))
     assert after.table(("a",)).tolist() == [2, 1, 1, 0, 1, 0, 0]
     assert (after.table(("b",)) == rows.table(("b",))).all()
     moved = after.table(("a", "b")) - rows.table(("a", "b"))
@@ -85,7 +85,7 @@ def test_who_leaves_stands_where_pairs_have_too_many() -> None:
     fewer = codes.copy()
     fewer[0, 1] = 3  # the model has one person fewer with b = 1 in the cell
     model = model_of(SyntheticRows(DOMAIN, fewer, rows.weights))
-    wanted = Kept(Marginal(("a",), np.array([3, 0, 0, 1, 0, 0, 0])), np.arange(7))
+    wanted = FixedCounts(Marginal(("a",), np.array([3, 0, 0, 1, 0, 0, 0])), np.arange(7))
     after = SyntheticRows(DOMAIN, *keep_counts(DOMAIN, rows.codes, rows.weights, [wanted], model))
     assert after.table(("a", "b"))[3].tolist() == [0, 1, 0]
 

@@ -18,7 +18,7 @@ from dpengine.synthesis import generate_rows as module
 from dpengine.synthesis.nearest import nearest_counts
 from dpengine.synthesis.repair import Falloff
 from tests.plans import letters_plan
-from tests.synthesis.dealt import dealt
+from tests.synthesis.whole_counts import whole_counts
 
 AXES = ((0, 1), (0, 2), (1, 2), (0,))
 
@@ -84,7 +84,7 @@ def test_whole_counts_of_few_cells_are_as_near_as_measured_tables(share: str, mo
             for pair in combinations(names, 2)
         }
         values = [exact[pair] + noise[pair].astype(np.int64) for pair in combinations(names, 2)]
-        rows = dealt(make_consistent(squares, values), 2)
+        rows = whole_counts(make_consistent(squares, values), 2)
         total = float(squares.estimate((), values))
         whole = sum(np.abs(rows.table(each) - exact[each]).sum() for each in exact)
         measured = sum(np.abs(project(squares.estimate(each, values), total) - exact[each]).sum() for each in exact)
@@ -111,7 +111,7 @@ def test_cells_that_only_noise_filled_become_empty(monkeypatch: pytest.MonkeyPat
     model = Pairwise(1_000.0, one, two)
 
     def off() -> float:
-        return float(sum(np.abs(dealt(model, 2).table(pair) - table).sum() for pair, table in exact.items()))
+        return float(sum(np.abs(whole_counts(model, 2).table(pair) - table).sum() for pair, table in exact.items()))
 
     given_up = off()
     squares = tuple((Falloff(0.5, 1.0), effort._replace(limit=np.inf)) for _, effort in module.OF_FEW)

@@ -117,7 +117,7 @@ class CrossCheck:
     def _odd_table(self, numbers: Numbers, table: Columns) -> list[str]:
         """Return what is wrong with a table by itself."""
         faults = _odd_numbers(numbers, self._half_widths.get(table))
-        if self._plan.tally_of(table) in self._rounded and not _adds_up(numbers):
+        if self._plan.tally_index(table) in self._rounded and not _adds_up(numbers):
             faults.append(_("counts do not add up as the estimates do"))
         faults += self._odd_intervals(numbers, table)
         faults += odd_amounts(self._plan, table, numbers.count, numbers.amounts)
@@ -138,7 +138,7 @@ class CrossCheck:
             stated = None if self._exact else stated
         if table in self._of_boxes:
             yield from wrong_estimates(numbers.estimate, numbers.low, numbers.high)
-        of_model = self._estimator is Estimator.MODEL and self._plan.resolution.finest(table) == table
+        of_model = self._estimator is Estimator.MODEL and self._plan.resolution.finest_columns(table) == table
         if stated is not None and not _is_as_wide(numbers, stated, alike=not table or of_model):
             yield _("intervals are not as wide as half_width_95 says")
 
@@ -147,7 +147,7 @@ class CrossCheck:
         if not self._rows:
             return []
         faults = []
-        of_rows = self._plan.tally_of(table) == 0  # tables of further tallies count what the rows do not
+        of_rows = self._plan.tally_index(table) == 0  # tables of further tallies count what the rows do not
         if of_rows and not np.array_equal(_count(self._rows, table, self._plan), numbers.count):
             faults.append(_("{file} is not what synthetic.csv gives when counted", file=numbers.file))
         if self._plan.amounts(table):
@@ -167,7 +167,7 @@ class CrossCheck:
             count = resolution.coarsen(numbers.count, table, coarser)
             comparable = coarser == table or self._across_levels
             estimate = resolution.coarsen(numbers.estimate, table, coarser) if comparable else None
-            faults += self._disagreements_at(numbers, coarser, count, estimate, self._plan.tally_of(table))
+            faults += self._disagreements_at(numbers, coarser, count, estimate, self._plan.tally_index(table))
         return faults
 
     def _disagreements_at(
@@ -250,7 +250,7 @@ def _rounded_tallies(plan: Plan, measured: Sequence[Columns]) -> set[int]:
     if plan.resolution.chains:
         return set()
     if len(plan.tallies) > 1:
-        supports = (tally.plan.supports for tally in plan.tallies)
+        supports = (tally.plan.estimated_tables for tally in plan.tallies)
         return {k for k, tables in enumerate(supports) if junction_order([*dict.fromkeys(tables)]) is not None}
     counted = (tuple(name for name in each if not plan.has_amount((name,))) for each in measured)
     return set() if junction_order([*dict.fromkeys(filter(None, counted))]) is None else {0}

@@ -140,7 +140,7 @@ def _is_optimal(plan: Plan, tables: Sequence[Columns], spent: Sequence[Fraction]
     """
     total = sum(spent, Fraction(0))
     parts = np.array([float(each / total) for each in spent])
-    if not all(any({*table} <= {*each} for each in tables) for table in plan.supports):
+    if not all(any({*table} <= {*each} for each in tables) for table in plan.estimated_tables):
         return True  # which is reported where it is checked that all tables were measured
     with np.errstate(all="ignore"):
         variance, slope = VarianceOfShares.of(plan, tables).at(parts)

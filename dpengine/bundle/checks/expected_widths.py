@@ -80,14 +80,14 @@ def level_half_widths(checked: Manifest, plan: Plan) -> dict[Columns, Floats]:
             half_widths |= {table: errors.half_widths(table) for table, kind in kinds.items() if kind == ("levels", k)}
     if plan.finest is not plan and estimator(plan) is Estimator.LEAST_SQUARES and allocations:
         sums = SumErrors(plan, least_squares(plan.finest, allocations), allocations)
-        half_widths |= {t: sums.half_widths(t) for t in plan.marginals if plan.resolution.finest(t) != t}
+        half_widths |= {t: sums.half_widths(t) for t in plan.marginals if plan.resolution.finest_columns(t) != t}
     return half_widths
 
 
 def amount_widths(checked: Manifest, plan: Plan) -> AmountWidths:
     """Return the check of the intervals of sums and means, as far as it is known how these were estimated."""
     direct = estimator(plan) is Estimator.LEAST_SQUARES
-    if not plan.amounts(()) or plan.tallied or plan.in_parts:
+    if not plan.amounts(()) or plan.has_distinct or plan.in_parts:
         return AmountWidths(plan, (), counts=False)
     measured = well_formed_marginals(checked, plan)
     counts = direct and not (plan.resolution.levels and measures_levels(plan, measured))

@@ -84,7 +84,7 @@ def _wrong_choice(entry: MeasurementEntry, plan: Plan) -> list[str]:
     *table, amount = entry.columns or [""]
     matching = (each for each in plan.marginals if {*each} == {*table} and len(each) == len(table))
     parts = next((parts for each in matching if (parts := plan.quantiles(each, amount))), ())
-    if not parts or plan.tallied or plan.resolution.levels:
+    if not parts or plan.has_distinct or plan.resolution.levels:
         return [": plan.yaml has no such quantiles to choose"]
     faults = _unprotected(entry, plan)
     if entry.mechanism != PERMUTE_AND_FLIP or entry.cells != plan.cells(tuple(table)) * len(parts):
@@ -96,14 +96,14 @@ def _wrong_choice(entry: MeasurementEntry, plan: Plan) -> list[str]:
 
 def _wrong_search(entry: MeasurementEntry, plan: Plan, search: Search | None) -> list[str]:
     """Check how the cells of a column were found: share of ε, scale, sensitivity, mechanism and number of counts."""
-    share = next((plan.column(name).share for name in plan.finds if [name] == entry.columns), Fraction(0))
+    share = next((plan.column(name).share for name in plan.found_columns if [name] == entry.columns), Fraction(0))
     epsilon, faults = positive(entry.epsilon), []
     if epsilon is None or epsilon != plan.epsilon * share:
         faults.append(": epsilon is not the share that plan.yaml gives")
     faults += _unprotected(entry, plan)
     if entry.mechanism != DISCRETE_LAPLACE or entry.merged_to is not None or entry.units_per_row != 1:
         faults.append(": mechanism does not fit this purpose")
-    column = plan.column(entry.columns[0]) if entry.columns and entry.columns[0] in plan.finds else None
+    column = plan.column(entry.columns[0]) if entry.columns and entry.columns[0] in plan.found_columns else None
     if isinstance(column, Category) and column.among is not None:
         blank = FoundKeys.none(column.name, column.among, plan.epsilon, plan.unit.rows)
         if (entry.cells, entry.shown_from) != (blank.universe, blank.least):

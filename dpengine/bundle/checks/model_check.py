@@ -17,9 +17,9 @@ import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.estimate.model_intervals import (
-    least_believed_error,
-    least_factor,
-    least_half_widths,
+    min_believed_error,
+    min_factor,
+    min_half_widths,
     model_half_widths,
     shape_of,
 )
@@ -75,7 +75,7 @@ class ModelBounds:
             for each, shape in measured
             if tuple(shape) == plan.shape(each.columns) and 1 < len(each.columns) <= (2 if pairs_alone else math.inf)
         }  # fmt: skip
-        self._stated, self._epsilon_of_row = stated, float(plan.for_tables) / plan.unit.rows
+        self._stated, self._epsilon_of_row = stated, float(plan.epsilon_for_tables) / plan.unit.rows
         self._plan, self._shape = plan, 0.0
 
     def half_widths(self, table: Columns, estimate: Floats) -> tuple[Floats, Floats | None]:
@@ -83,16 +83,16 @@ class ModelBounds:
         rounded, wide = ROUNDING * estimate.size, float(estimate.sum()) + 3 * self._deviation
         scales, own = self._of_noise(table)
         if self._stated is None:
-            return least_half_widths(estimate, scales, own, wide - rounded), None
+            return min_half_widths(estimate, scales, own, wide - rounded), None
         error = self._stated.error
-        believed = least_believed_error(error, wide, self._epsilon_of_row)
-        least = least_half_widths(estimate, scales, own, wide - rounded, (NEARLY * believed[0], believed[1]))
+        believed = min_believed_error(error, wide, self._epsilon_of_row)
+        least = min_half_widths(estimate, scales, own, wide - rounded, (NEARLY * believed[0], believed[1]))
         most = model_half_widths(estimate, scales, error, own, wide + rounded)
         return least, most / NEARLY
 
     def _of_noise(self, table: Columns) -> tuple[list[float | Floats], float | Floats | None]:
         """Return the scales of the noise of each column of a table, and of the table if it was measured itself."""
-        finest = self._plan.resolution.finest(table)
+        finest = self._plan.resolution.finest_columns(table)
         own = self._own.get(frozenset(finest))
         if finest == table:
             return [self._scales[name] for name in table], own
@@ -115,7 +115,7 @@ class ModelBounds:
         if self._stated is None:
             return
         factor, power = self._stated.error
-        if factor < NEARLY * least_factor(self._shape, power, self._stated.noise):
+        if factor < NEARLY * min_factor(self._shape, power, self._stated.noise):
             yield "manifest.json: the factor of model_error is smaller than the noise of the audit allows"
 
 
@@ -171,7 +171,7 @@ def half_width(plan: Plan, table: Columns, measured: Sequence[tuple[Allocation, 
     `measured` are the marginals that the model was fitted to, each with its shape. As in
     `estimate.estimates.ModelledEstimates`, their noise is combined, and nothing depends on the noisy counts.
     """
-    marginals, finest = [_of_zeros(*each) for each in measured], plan.resolution.finest(table)
+    marginals, finest = [_of_zeros(*each) for each in measured], plan.resolution.finest_columns(table)
     others = [one for one in marginals if not {*finest} & {*one.allocation.columns}]
     try:
         combined = [column_as_measured(name, plan.column(name).size, marginals) for name in finest]

@@ -33,7 +33,8 @@ def wrong_prices(checked: Manifest, published: Plan, searches: Sequence[Search])
     """Return what is wrong with the measurements, each by itself and all together.
 
     Each must have the noise that its price and its sensitivity ask for, their prices must add up to ε, and the
-    half-widths of tables must follow from them. `searches` are those in the file for the cells of `published.finds`.
+    half-widths of tables must follow from them. `searches` are those in the file for the cells of
+    `published.found_columns`.
     """
     plan = published.finest
     faults = [*wrong_measurements(checked, plan, searches), *_wrong_sum(checked, plan)]
@@ -57,7 +58,7 @@ def wrong_prices(checked: Manifest, published: Plan, searches: Sequence[Search])
 def _wrong_sum(checked: Manifest, plan: Plan) -> Iterator[str]:
     """Check that cells were searched once in each column that asks for it, and that all prices add up to ε."""
     searched = [entry.columns for entry in checked.measurements if entry.purpose == SEARCH]
-    if searched != [[name] for name in plan.finds]:
+    if searched != [[name] for name in plan.found_columns]:
         yield "manifest.json: there must be exactly one search for each column whose cells were found"
     spent = sum((positive(entry.epsilon) or Fraction(0) for entry in checked.measurements), Fraction(0))
     if spent != plan.epsilon:
@@ -78,8 +79,8 @@ def _wrong_coverage(checked: Manifest, plan: Plan, marginals: list[Allocation], 
     for k, tally in enumerate(plan.finest.tallies):
         measured = [frozenset(marginal.columns) for marginal in marginals if marginal.tally == k]
         # Amounts, and tables that are measured apart, are measured at their own levels.
-        tables = [table if at_own_levels or plan.has_amount(table) else plan.resolution.finest(table)
-                  for table in tally.plan.supports]  # fmt: skip
+        tables = [table if at_own_levels or plan.has_amount(table) else plan.resolution.finest_columns(table)
+                  for table in tally.plan.estimated_tables]  # fmt: skip
         faults = [*_uncovered(tables, measured)]
         sound = sound and not faults
         yield from faults
@@ -96,10 +97,10 @@ def _wrong_parts(plan: Plan, marginals: Sequence[Allocation]) -> Iterator[str]:
         if not measures_levels(part, in_part[k]):
             name = part.resolution.column
             yield f"manifest.json: the measured marginals are not the levels of {name}, each with all other columns"
-    expected = [table for table in plan.supports if plan.has_amount(table)]
+    expected = [table for table in plan.estimated_tables if plan.has_amount(table)]
     measured = [frozenset(each.columns) for each in in_part[None]]
     if plan.in_parts and plan.parts.rest is not None and modelled(plan) is None:
-        expected += plan.parts.rest.supports
+        expected += plan.parts.rest.estimated_tables
     else:
         measured = [each for each in measured if plan.has_amount(each)]
     yield from _uncovered(dict.fromkeys(expected), measured)

@@ -53,7 +53,7 @@ def _fits_numbers(sentence: str, plan: Plan) -> bool:
     stated = int(first[0].replace(",", ""))
     if sentence.startswith("Adaptive: with"):
         return plan.rows_about in (None, stated)
-    return 1 <= stated <= max(len(plan.marginals), len(plan.supports))
+    return 1 <= stated <= max(len(plan.marginals), len(plan.estimated_tables))
 
 
 def _of_columns(plan: Plan, name: str) -> Iterator[str]:

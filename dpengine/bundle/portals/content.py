@@ -168,7 +168,7 @@ def _files(plan: Plan, schema_version: int) -> Iterator[FileContent]:
 
 def _unit(plan: Plan, table: Columns) -> str:
     """Return what a table counts."""
-    if plan.tally_with(table).cells is not None:
+    if plan.tally_of(table).cells is not None:
         return plan.nouns.people or "people"
     rows = plan.nouns.rows or (plan.nouns.people if plan.unit.id is None else "") or "rows"
     return rows if plan.unit.id is None else f"kept {rows}"

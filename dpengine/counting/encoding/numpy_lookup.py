@@ -147,7 +147,7 @@ def _by_listed_day(column: Date, index: int, coding: BatchCoding, listed: dict[s
         day: f"CASE WHEN {span} THEN NULL ELSE {coding.cells[day]} END",  # days within the span are in the list
     }
     outputs = place, f"CASE WHEN {place} IS NULL THEN {coding.outputs[0]} END"
-    codes = partial(_combine, partial(_take, np.array(list(listed.values()), dtype=np.int32)))
+    codes = partial(_combine, partial(_codes_at, np.array(list(listed.values()), dtype=np.int32)))
     return BatchCoding(cells, outputs, codes, coding.complete, {f"days_{index}": list(listed)})
 
 
@@ -200,7 +200,7 @@ def _combine(code_of_value: Lookup, arrays: Sequence[Any]) -> Codes:
     return codes
 
 
-def _take(codes: Codes, places: Values) -> Codes:
+def _codes_at(codes: Codes, places: Values) -> Codes:
     return np.asarray(codes.take(places, mode="clip"), dtype=np.int32)  # the place at a null is arbitrary
 
 

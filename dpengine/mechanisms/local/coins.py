@@ -19,8 +19,20 @@ from dpengine.errors import PlanError, TableError
 from dpengine.noise.bits import BitSource, keystream
 
 __all__ = [
-    "COIN_STEPS", "MAX_EPSILON", "MAX_TIMES", "MIN_EPSILON", "check_answers", "check_chance", "check_values",
-    "check_whole", "coins", "composed", "flip", "least_chance", "least_flip", "log_rounded_up",
+    "COIN_STEPS",
+    "MAX_EPSILON",
+    "MAX_TIMES",
+    "MIN_EPSILON",
+    "check_answers",
+    "check_chance",
+    "check_values",
+    "check_whole",
+    "coins",
+    "composed",
+    "flip",
+    "log_rounded_up",
+    "min_chance",
+    "min_flip",
 ]  # fmt: skip
 
 MIN_EPSILON, MAX_EPSILON = Fraction(1, 1000), Fraction(20)
@@ -86,13 +98,13 @@ def log_rounded_up(ratio: Fraction) -> Fraction:
     return Fraction(above.quantize(_STEP, rounding=ROUND_CEILING, context=up))
 
 
-def least_chance(epsilon: Fraction, ratio: Callable[[Fraction], Fraction]) -> Fraction:
+def min_chance(epsilon: Fraction, ratio: Callable[[Fraction], Fraction]) -> Fraction:
     """Return the least probability, in steps of 1/`COIN_STEPS`, at which the ε of a mechanism is at most `epsilon`.
 
     `ratio` maps a probability above 0 to the mechanism's exact e^ε; it is decreasing, and 1 at 1. Raises `PlanError`
     unless `epsilon` is exact and from `MIN_EPSILON` to `MAX_EPSILON`.
 
-    >>> float(least_chance(Fraction(1), lambda chance: (2 - chance) / chance))
+    >>> float(min_chance(Fraction(1), lambda chance: (2 - chance) / chance))
     0.5378828427399931
     """
     if isinstance(epsilon, float | bool) or not MIN_EPSILON <= Fraction(epsilon) <= MAX_EPSILON:
@@ -107,15 +119,15 @@ def least_chance(epsilon: Fraction, ratio: Callable[[Fraction], Fraction]) -> Fr
     return Fraction(enough, COIN_STEPS)
 
 
-def least_flip(epsilon: Fraction, bits: int = 1) -> Fraction:
+def min_flip(epsilon: Fraction, bits: int = 1) -> Fraction:
     """Return the least probability of flipping a bit at which reports that differ in `bits` bits cost at most ε.
 
-    The ratio is ((1 − q)/q)^`bits`. Raises `PlanError` as `least_chance` does.
+    The ratio is ((1 − q)/q)^`bits`. Raises `PlanError` as `min_chance` does.
 
-    >>> float(least_flip(Fraction(1)))
+    >>> float(min_flip(Fraction(1)))
     0.26894142136999655
     """
-    return least_chance(epsilon, lambda random: ((2 - random) / random) ** bits) / 2
+    return min_chance(epsilon, lambda random: ((2 - random) / random) ** bits) / 2
 
 
 def composed(ratio: Fraction, times: int) -> Fraction:

@@ -23,8 +23,8 @@ from dpengine.mechanisms.local.coins import (
     check_whole,
     coins,
     flip,
-    least_chance,
-    least_flip,
+    min_chance,
+    min_flip,
 )
 from dpengine.mechanisms.local.protocol import PureProtocol
 from dpengine.mechanisms.local.randomized_response import kary_ratio, randomise_kary
@@ -69,7 +69,7 @@ class UnaryEncoding(PureProtocol[Bits]):
     @classmethod
     def of(cls, answers: int, epsilon: Fraction) -> UnaryEncoding:
         """Return the protocol with the smallest `stray` that costs at most `epsilon`."""
-        return cls(answers, least_flip(epsilon))
+        return cls(answers, min_flip(epsilon))
 
     @property
     def hit(self) -> Fraction:
@@ -141,7 +141,7 @@ class LocalHashing(PureProtocol[HashedReports]):
             _check_buckets(buckets)
         else:
             buckets = min(round(math.exp(min(epsilon, Fraction(20)))) + 1, MAX_BUCKETS)
-        return cls(answers, buckets, least_chance(epsilon, lambda random: kary_ratio(buckets, random)))
+        return cls(answers, buckets, min_chance(epsilon, lambda random: kary_ratio(buckets, random)))
 
     @property
     def hit(self) -> Fraction:
@@ -200,7 +200,7 @@ class HadamardResponse(PureProtocol[Ints]):
     @classmethod
     def of(cls, answers: int, epsilon: Fraction) -> HadamardResponse:
         """Return the protocol with the smallest `flip` that costs at most `epsilon`."""
-        return cls(answers, least_flip(epsilon))
+        return cls(answers, min_flip(epsilon))
 
     @property
     def codes(self) -> int:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dpengine.array_types import Bools, Ints
 from dpengine.errors import PlanError, TableError
 from dpengine.marginals.fitting import project
-from dpengine.mechanisms.local.coins import check_answers, check_chance, check_values, coins, least_chance
+from dpengine.mechanisms.local.coins import check_answers, check_chance, check_values, coins, min_chance
 from dpengine.mechanisms.local.protocol import Estimate, PureProtocol
 from dpengine.noise.selection import uniform_below
 
@@ -48,7 +48,7 @@ class RandomizedResponse(PureProtocol[Bools]):
     @classmethod
     def of(cls, epsilon: Fraction) -> RandomizedResponse:
         """Return the protocol with the smallest `random` that costs at most `epsilon`, and a fair second coin."""
-        return cls(least_chance(epsilon, lambda random: cls(random).ratio))
+        return cls(min_chance(epsilon, lambda random: cls(random).ratio))
 
     @property
     def hit(self) -> Fraction:
@@ -97,7 +97,7 @@ class KaryResponse(PureProtocol[Small]):
     @classmethod
     def of(cls, answers: int, epsilon: Fraction) -> KaryResponse:
         """Return the protocol with the smallest `random` that costs at most `epsilon`."""
-        return cls(answers, least_chance(epsilon, lambda random: kary_ratio(check_answers(answers), random)))
+        return cls(answers, min_chance(epsilon, lambda random: kary_ratio(check_answers(answers), random)))
 
     @property
     def hit(self) -> Fraction:

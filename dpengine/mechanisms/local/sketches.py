@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from dpengine.array_types import Floats, Ints
 from dpengine.errors import PlanError, TableError
-from dpengine.mechanisms.local.coins import check_answers, check_chance, check_values, check_whole, coins, least_flip
+from dpengine.mechanisms.local.coins import check_answers, check_chance, check_values, check_whole, coins, min_flip
 from dpengine.mechanisms.local.frequency_oracles import column_sums, noisy_bits
 from dpengine.mechanisms.local.protocol import PureProtocol
 from dpengine.mechanisms.local.universal_hashing import Hashes, draw_keys, hash_table, walsh
@@ -121,7 +121,7 @@ class CountMeanSketch(_Sketch):
     @classmethod
     def of(cls, answers: int, epsilon: Fraction, functions: int = 1024, width: int = 64) -> CountMeanSketch:
         """Return the sketch with the smallest `flip` that costs at most `epsilon`."""
-        return cls(answers, least_flip(epsilon, bits=2), functions, width)
+        return cls(answers, min_flip(epsilon, bits=2), functions, width)
 
     @property
     def ratio(self) -> Fraction:
@@ -158,7 +158,7 @@ class HadamardSketch(_Sketch):
     @classmethod
     def of(cls, answers: int, epsilon: Fraction, functions: int = 1024, width: int = 1024) -> HadamardSketch:
         """Return the sketch with the smallest `flip` that costs at most `epsilon`."""
-        return cls(answers, least_flip(epsilon), functions, width)
+        return cls(answers, min_flip(epsilon), functions, width)
 
     @property
     def ratio(self) -> Fraction:

@@ -55,7 +55,7 @@ class Resolution:
     @cached_property
     def chains(self) -> dict[str, Columns]:
         """For each declared column used at several levels, sorted, the names at which it is used."""
-        times = Counter(self.declared(self.used))
+        times = Counter(self.declared_columns(self.used))
         chains = {}
         for declared in sorted(name for name in times if times[name] > 1):
             names = (*(f"{declared}{MARK}{level}" for level in self.columns[declared].groupings), declared)
@@ -79,7 +79,7 @@ class Resolution:
     def others(self) -> Columns:
         """Names of all other used columns that have cells to count in, each at its finest level, sorted."""
         counted = (name for name in self.used if not isinstance(self.columns[name], Amount))
-        return tuple(sorted({*self.finest(sorted(counted))} - {*self.levels}))
+        return tuple(sorted({*self.finest_columns(sorted(counted))} - {*self.levels}))
 
     def chain(self, name: str) -> Columns:
         """Return the names at which the column of `name` is used, if they are several."""
@@ -95,11 +95,11 @@ class Resolution:
         """Return the declared column of which `name` is a level, or which it names."""
         return parent.name if (parent := self._parent_of(name)) else name
 
-    def declared(self, table: Iterable[str]) -> Columns:
+    def declared_columns(self, table: Iterable[str]) -> Columns:
         """Return the declared columns in which the rows of `table` are counted."""
         return tuple(map(self.column_of, table))
 
-    def finest(self, table: Iterable[str]) -> Columns:
+    def finest_columns(self, table: Iterable[str]) -> Columns:
         """Return the columns of the finest used table that has `table` as a sum."""
         return tuple((self.chain(name) or (name,))[-1] for name in table)
 
@@ -135,7 +135,7 @@ class Resolution:
         levels = [*self.columns[self.column_of(fine)].groupings]
         return split_name(coarse)[1] in levels[: levels.index(split_name(fine)[1])]
 
-    def shared(self, one: Iterable[str], other: Iterable[str]) -> Columns:
+    def shared_columns(self, one: Iterable[str], other: Iterable[str]) -> Columns:
         """Return the finest columns that two tables both determine, in the order of the first."""
         other = tuple(other)
         finest = []
@@ -147,7 +147,7 @@ class Resolution:
                 finest.append(next(each for each in of if all(self._is_finer(each, than) for than in of)))
         return tuple(finest)
 
-    def known(self, table: Iterable[str]) -> Columns:
+    def determined_columns(self, table: Iterable[str]) -> Columns:
         """Return the columns that a table determines: its own, then the coarser levels in use."""
         names = tuple(table)
         return (*names, *(each for name in names for each in self.coarser(name)[1:]))
@@ -180,7 +180,7 @@ class Resolution:
     def check(self, tables: Sequence[Columns], *, together: bool) -> None:
         """Raise ValueError for tables whose levels cannot be published; `together` if all are sums of one table."""
         for table in tables:
-            declared = self.declared(table)
+            declared = self.declared_columns(table)
             if twice := [name for name in declared if declared.count(name) > 1]:
                 raise ValueError(
                     _(
@@ -206,7 +206,7 @@ class Resolution:
     def _joints(self) -> list[Columns]:
         """The table that has all tables at levels as sums, and the one in which its rows are counted."""
         joint = (*self.levels[-1:], *self.others)
-        return [joint, self.declared(joint)] if self.levels else []
+        return [joint, self.declared_columns(joint)] if self.levels else []
 
     @property
     def is_small(self) -> bool:

@@ -79,15 +79,15 @@ Pairs = Annotated[tuple[Annotated[tuple[Text, Text], BeforeValidator(_pair)], ..
 Slopes = Annotated[tuple[Slope, ...], BeforeValidator(_slopes), Field(max_length=MAX_TABLE_COLUMNS)]
 
 
-def unit_of(each: Association, of: Amount, on: Amount) -> float:
+def unit_of(association: Association, of: Amount, on: Amount) -> float:
     """Return the value for amounts scaled to 0 to 1 of an association that is 1 in their own units."""
     wide, other = float(of.high - of.low), float(on.high - on.low)
     return {"covariance": wide * other, "correlation": 1.0, "slope": wide / other, "standard_deviation": wide}[
-        each.kind
+        association.kind
     ]
 
 
-def limit_of(each: Association, on: Amount) -> float:
+def limit_of(association: Association, on: Amount) -> float:
     """Return the maximum absolute value of an association, for amounts scaled to 0 to 1.
 
     A standard deviation is largest if half of the people are at each end of the range.
@@ -95,4 +95,6 @@ def limit_of(each: Association, on: Amount) -> float:
     A slope is a weighted mean of the slopes through any two people, and the steepest of these rises over the whole
     range within one step.
     """
-    return {"standard_deviation": 0.5, "covariance": 0.25, "correlation": 1.0, "slope": float(on.grid.steps)}[each.kind]
+    return {"standard_deviation": 0.5, "covariance": 0.25, "correlation": 1.0, "slope": float(on.grid.steps)}[
+        association.kind
+    ]

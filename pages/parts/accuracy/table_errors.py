@@ -10,9 +10,9 @@ import streamlit as st
 from dpengine.accounting.composition import posterior
 from dpengine.array_types import Columns
 from dpengine.exact import exactly
+from dpengine.results.interval_estimates import decimals_of
 from dpengine.results.published_columns import measures
 from dpengine.results.result import EXACT
-from dpengine.results.spans import decimals_of
 from dpengine.spec.counted_wording import counted_noun
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, people, percent, percent_at_most, portion

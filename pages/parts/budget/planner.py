@@ -57,11 +57,11 @@ def plan_ahead(plan: Plan | None, dataset: str, left: Fraction | None, spent: Fr
         return
     try:
         total = rational(decimal(typed), "ε")
-        each = allowance(Rule.BASIC, total, times, Fraction(0))  # adding up needs no δ
+        price = allowance(Rule.BASIC, total, times, Fraction(0))  # adding up needs no δ
     except (ValueError, PlanError) as error:
         st.warning(plain(str(error)), icon=":material/edit:")
         return
-    usable = rounded_down(each)
+    usable = rounded_down(price)
     st.markdown(
         plural(
             "**{n} release within ε = {total} in all: each may cost ε = {each}**",
@@ -72,7 +72,7 @@ def plan_ahead(plan: Plan | None, dataset: str, left: Fraction | None, spent: Fr
         )
     )
     _say_what_it_means(times, total, spent)
-    _ask_group(total, each)
+    _ask_group(total, price)
     if plan is not None and usable != plan.epsilon:
         label = _("Use ε = {epsilon} in my plan", epsilon=exactly(usable))
         if st.button(label, key="planner_adopt", icon=":material/edit_note:"):
@@ -102,18 +102,18 @@ def _compare_rules(times: int, total: Fraction) -> None:
     """Show what each release may cost by the rule of this ledger and by two others."""
     chosen = st.selectbox(_("δ, for the rules that use one"), list(DELTAS), index=1, key="planner_delta", width=240)
     delta = DELTAS[chosen]
-    each = {rule: allowance(rule, total, times, delta) for rule in Rule}
-    best = max(each, key=lambda rule: each[rule])
+    prices = {rule: allowance(rule, total, times, delta) for rule in Rule}
+    best = max(prices, key=lambda rule: prices[rule])
     if best is not Rule.BASIC:
         st.markdown(
             _(
                 "This ledger adds ε up. One that allows a δ could spend {price} on each, by {rule}.",
-                price=_as_epsilon(each[best]),
+                price=_as_epsilon(prices[best]),
                 rule=_(NAMES[best]),
             )
         )
-    _draw_prices(times, total, delta, each)
-    _list_prices(times, delta, each)
+    _draw_prices(times, total, delta, prices)
+    _list_prices(times, delta, prices)
     st.markdown(_(CURIOUS))
 
 
@@ -121,17 +121,17 @@ def _as_epsilon(epsilon: Fraction) -> str:
     return f"ε = {exactly(rounded_down(epsilon))}"
 
 
-def _draw_prices(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fraction]) -> None:
+def _draw_prices(times: int, total: Fraction, delta: Fraction, prices: dict[Rule, Fraction]) -> None:
     counts = sorted({1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 5000, MAX_RELEASES, times})
     rows = pd.DataFrame({"releases": counts})
     for rule, name in NAMES.items():
         rows[_(name)] = [float(allowance(rule, total, count, delta)) for count in counts]
-    prices = "; ".join(f"{_(NAMES[rule])}: {_as_epsilon(price)}" for rule, price in each.items())
+    listed = "; ".join(f"{_(NAMES[rule])}: {_as_epsilon(price)}" for rule, price in prices.items())
     alt = plural(
         "The more releases, the less each may cost. Of {n} release each may cost, by {prices}.",
         "The more releases, the less each may cost. Of {n} releases each may cost, by {prices}.",
         times,
-        prices=prices,
+        prices=listed,
     )
     draw(allowance_figure(rows, times), alt, "planner", 300)
     column = st.column_config.NumberColumn
@@ -139,7 +139,7 @@ def _draw_prices(times: int, total: Fraction, delta: Fraction, each: dict[Rule, 
     twin(rows, "planner", {"releases": column(_("releases"), format="%,d")} | columns)
 
 
-def _list_prices(times: int, delta: Fraction, each: dict[Rule, Fraction]) -> None:
+def _list_prices(times: int, delta: Fraction, prices: dict[Rule, Fraction]) -> None:
     rows = [
         {
             "rule": _(NAMES[rule]),
@@ -149,7 +149,7 @@ def _list_prices(times: int, delta: Fraction, each: dict[Rule, Fraction]) -> Non
             "sure": certainty(posterior(0.5, price)),
             "promise": _("always") if rule is Rule.BASIC else _("except with chance δ"),
         }
-        for rule, price in each.items()
+        for rule, price in prices.items()
     ]
     text, column = st.column_config.TextColumn, st.column_config.NumberColumn
     columns = {
@@ -184,13 +184,13 @@ def _say_what_it_means(times: int, total: Fraction, spent: Fraction) -> None:
     st.markdown(meaning)
 
 
-def _ask_group(total: Fraction, each: Fraction) -> None:
+def _ask_group(total: Fraction, price: Fraction) -> None:
     """Ask for the size of a group, and say how far its people are protected together."""
     size = st.number_input(
         _("A family or group of"), 2, 1000, 4, key="planner_group", width=240,
         help=_("People who are either all in the data or all absent."),
     )  # fmt: skip
-    together, one = group_epsilon(total, size), group_epsilon(each, size)
+    together, one = group_epsilon(total, size), group_epsilon(price, size)
     st.markdown(
         _(
             "For a group of {size}, one release multiplies the odds by at most {one} (50 % sure becomes {after_one}); "

@@ -79,7 +79,7 @@ def show() -> None:
                 "for each value: then the same column can be published by county and by state."
             ),
         )
-        _take_files(files)
+        _read_files(files)
 
 
 def bring_levels(categories: Sequence[str]) -> None:
@@ -91,10 +91,10 @@ def bring_levels(categories: Sequence[str]) -> None:
         key=visit().key("levels-file"),
         help=_("A line for each value, and what it lies in: Kern,CA. The names of its columns name the levels."),
     )  # fmt: skip
-    _take_files([file] if file is not None else [])
+    _read_files([file] if file is not None else [])
 
 
-def _take_files(files: Sequence[UploadedFile]) -> None:
+def _read_files(files: Sequence[UploadedFile]) -> None:
     """Take codebooks with the shapes that come with them, or shapes alone; say what is wrong with each other file."""
     outlines = [file for file in files if _is_outline(file)]
     geojson, refused = _read_each(outlines, _outline_text)
@@ -105,9 +105,9 @@ def _take_files(files: Sequence[UploadedFile]) -> None:
     )
     refused |= faults
     if books:
-        _take([*books.values()], refused)
+        _fill_in_columns([*books.values()], refused)
     elif geojson and not refused:
-        _take_shapes(*next(iter(geojson.items())))
+        _fill_in_shapes(*next(iter(geojson.items())))
     for file, fault in refused.items():
         st.warning(f"**{plain(file)}**: {fault}", icon=":material/report:")
 
@@ -124,7 +124,7 @@ def _read_each(files: Sequence[UploadedFile], read: Callable[[UploadedFile], T])
     return found, refused
 
 
-def _take(found_books: Sequence[ReadCodebook], faults: Faults) -> None:
+def _fill_in_columns(found_books: Sequence[ReadCodebook], faults: Faults) -> None:
     """Fill in the columns that codebooks declare; what a doubtful one declares waits for a person to confirm it.
 
     The box is then emptied, so a message names the files that were refused, with their `faults`.
@@ -191,7 +191,7 @@ def _with_levels(entry: dict[str, Any], before: dict[str, Any]) -> dict[str, Any
     return entry | {key: before[key] for key in ("levels", "above") if key in before}
 
 
-def _take_shapes(file: str, text: str) -> None:
+def _fill_in_shapes(file: str, text: str) -> None:
     """Use the shapes of a file for the column whose values they match best."""
     entries, best, why = visit().entries, ("", dict[str, str]()), _("no column has values that are listed")
     for name in used(entries):

@@ -125,7 +125,7 @@ def _ask_on_slider(plan: Plan) -> None:
         format_func=localised,
         key=key,
         help=term("epsilon"),
-        on_change=visit().while_shown(_take),
+        on_change=visit().while_shown(_change_epsilon),
         args=(key,),
     )
 
@@ -137,7 +137,7 @@ def _ask_exactly(plan: Plan) -> None:
         _("Privacy budget ε, exactly"),
         key=key,
         help=term("epsilon", _("Such as 0.37 or 1/3.")),
-        on_change=visit().while_shown(_take),
+        on_change=visit().while_shown(_change_epsilon),
         args=(key,),
     )
     if fault := _fault(key):
@@ -161,7 +161,7 @@ def _fault(key: str) -> str:
     return ""
 
 
-def _take(key: str) -> None:
+def _change_epsilon(key: str) -> None:
     """Put a widget's value into the entries before the page is drawn, so that one drawing is enough."""
     with contextlib.suppress(ValueError):  # beside the box, the page explains why a text is no ε
         visit().change(epsilon=exact_text(exact_epsilon(_typed(key))))

@@ -40,7 +40,7 @@ def ask_rough_size() -> None:
             "A public figure, not the exact number. It scales the made-up preview, and where a table would be mostly "
             "noise, it decides how the tables are measured."
         ),
-        on_change=visit().while_shown(_take),
+        on_change=visit().while_shown(_change_size),
         args=(exact, ROUGH_SIZE),
     )
     st.pills(
@@ -49,7 +49,7 @@ def ask_rough_size() -> None:
         default=about if about in SIZES else None,
         format_func=number,
         key=rough,
-        on_change=visit().while_shown(_take),
+        on_change=visit().while_shown(_change_size),
         args=(rough, EXACT_SIZE),
     )
     if visit().entries.several_rows:
@@ -66,7 +66,7 @@ def _say_what_is_counted(most: int) -> None:
     st.caption(f":material/info: {text}")
 
 
-def _take(key: str, other: str) -> None:
+def _change_size(key: str, other: str) -> None:
     """Put a size into the entries before the page is drawn, and show it in the other box too."""
     size = st.session_state[key]
     visit().change(rows_about=None if size is None else int(size))

@@ -134,7 +134,7 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
         if reading_options.kept(how) and not _is_like_the_open_one(table):
             table.close()
             reading_options.read_plainly()
-        _take(table, arrived, how)
+        _begin_with(table, arrived, how)
     elif (job := background_read.job_for("file", question)) is not None and job.done:
         if reading_options.kept(how):  # they may be the reason: a Parquet file has no columns of the same name
             reading_options.read_plainly()
@@ -177,7 +177,7 @@ def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
         return
     table = _opened("file", lambda: open_table(path, name=source.name, in_full=True, **how), question=question)
     if table is not None:
-        _take(table, source, how)
+        _begin_with(table, source, how)
     elif (job := background_read.job_for("file", question)) is not None:
         _offer_other_names(job.failure)
 
@@ -207,7 +207,7 @@ def _opened(name: str, opens: Callable[[], Table], *, question: object, again: b
     return background_read.read(name, work, None, question=question, doing=mark("Reading the table"), again=again)
 
 
-def _take(table: Table, source: uploads.Place, how: dict[str, Any]) -> None:
+def _begin_with(table: Table, source: uploads.Place, how: dict[str, Any]) -> None:
     """Continue with an open table once its owner has answered all questions about odd rows and cells."""
     if not table_questions.are_answered(table, source, how):
         return

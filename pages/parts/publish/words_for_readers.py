@@ -59,7 +59,7 @@ def _ask_about(plan: Plan) -> None:
                 _(label),
                 placeholder=_(example),
                 key=key,
-                on_change=visit().while_shown(_take),
+                on_change=visit().while_shown(_change_if_valid),
                 args=(key, _about, field),
             )
             _show_fault(key)
@@ -71,11 +71,13 @@ def _ask_about(plan: Plan) -> None:
         format_func=languages().__getitem__,
         key=key,
         help=_("The report and README.txt are written in it. Your own words and the names of cells stay as they are."),
-        on_change=visit().while_shown(_take),
+        on_change=visit().while_shown(_change_if_valid),
         args=(key, _language, ""),
     )
     key = _filled("notes", plan.notes)
-    st.text_area(_("Notes"), height=80, key=key, on_change=visit().while_shown(_take), args=(key, _notes, ""))
+    st.text_area(
+        _("Notes"), height=80, key=key, on_change=visit().while_shown(_change_if_valid), args=(key, _notes, "")
+    )
     _show_fault(key)
 
 
@@ -93,7 +95,7 @@ def _ask_columns(plan: Plan) -> None:
         hide_index=True,
         disabled=["column"],
         key=key,
-        on_change=visit().while_shown(_take),
+        on_change=visit().while_shown(_change_if_valid),
         args=(key, _names, ""),
         column_config={
             "column": st.column_config.Column(_("column")),
@@ -150,7 +152,7 @@ def _ask_codes(plan: Plan) -> None:
         height=min(240, 90 + 22 * min(len(column.values), 7)),
         key=key,
         help=_("For example 1 = male. A value without words is shown as it is."),
-        on_change=visit().while_shown(_take),
+        on_change=visit().while_shown(_change_if_valid),
         args=(key, _codes, name),
     )
     _show_fault(key)
@@ -196,8 +198,8 @@ def _codes(key: str, name: str) -> Row:
     return {"texts": texts | {name: texts.get(name, {}) | {"words": words}}}
 
 
-def _take(key: str, changes: Callable[[str, str], Row], field: str) -> None:
-    """Take over what was typed into a box if the plan allows it; if not, keep the reason to show beside the box."""
+def _change_if_valid(key: str, changes: Callable[[str, str], Row], field: str) -> None:
+    """Change the entries to what was typed into a box; if they then make no plan, keep the reason to show beside it."""
     fault = ""
     try:
         changed = changes(key, field)

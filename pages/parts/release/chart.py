@@ -157,11 +157,13 @@ def numbers_of(result: Result, table: Columns, measure: Measure | None) -> tuple
     columns = number_columns()
     shown = list(labels)
     frame = whole.copy()
-    for name, heading, span in zip(measure.names, measure.headings(plan), result.spans(table, measure), strict=True):
+    for name, heading, interval in zip(
+        measure.names, measure.headings(plan), result.interval_estimates(table, measure), strict=True
+    ):
         noisy = f"{name}_noise"
         shown += [f"{name}{end}" for end in ENDS] + [noisy]
-        frame[noisy] = span.noisy.ravel()
-        columns |= _measured_columns(name, heading, span.digits) | {noisy: columns["mostly noise"]}
+        frame[noisy] = interval.noisy.ravel()
+        columns |= _measured_columns(name, heading, interval.digits) | {noisy: columns["mostly noise"]}
     return in_readers_words(frame[[*shown, COUNT]], plan, table), columns
 
 
@@ -208,7 +210,7 @@ def _ask_form(
 ) -> tuple[Form, dict[str, str | None]]:
     """Ask how to draw the table, and which value, or all, to show of each column for which the chart has no room."""
     plan = result.plan
-    result = result.of_tally(plan.tally_of(table))
+    result = result.of_tally(plan.tally_index(table))
     of_one_column = _forms_of_one_column(result, table, measure)
     ways = _ways(result, table, measure, of_one_column)
     if _is_large(table, measure):

@@ -32,7 +32,7 @@ MAX_GROUPS = 255  # all combinations of up to eight columns
 def offer_percentages(release: PublishedTables, table: Columns, release_id: str, *, key: str) -> None:
     """Offer the percentages of a table, of everybody or within groups, if its cells are parts of a whole."""
     plan = release.plan
-    if not table or (plan.tally_with(table).cells or 1) > 1:
+    if not table or (plan.tally_of(table).cells or 1) > 1:
         return
     box = st.expander(_("Percentages"), icon=":material/percent:", key=f"{key}-percentages", on_change="rerun")
     if not box.open:  # drawn only when open, like the numbers themselves

@@ -161,7 +161,7 @@ def _in_words(
 ) -> str:  # fmt: skip
     """Return the number with its interval; raise `ReleaseError` if it cannot be had of several cells."""
     plan, since = release.plan, more.get("since")
-    tally = plan.tally_with(table).plan  # which names what its tables count
+    tally = plan.tally_of(table).plan  # which names what its tables count
     single = all(len(where.get(name, ())) == 1 for name in table) and not more
     measure, place = (None, 0) if isinstance(number, str) else number
     if single:
@@ -173,7 +173,7 @@ def _in_words(
         raise ReleaseError(_("this number is known of single cells only: choose one value of each column"))
     if measure is not None:
         more = more | {measure.kind: measure.amount}
-    made = combine(release, where, table=table if plan.tallied else None, **more)
+    made = combine(release, where, table=table if plan.has_distinct else None, **more)
     if since is not None:
         more = more | {"since": release_in_words(since.plan, since.manifest)}
     return quotation_of_several(tally, (made.value, made.low, made.high), where, **more)

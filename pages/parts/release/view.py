@@ -151,7 +151,7 @@ def _can_be_replicated(release: Release) -> bool:
         ),
         help=term("replicates"),
     )
-    if release.plan.tallied:
+    if release.plan.has_distinct:
         st.caption(_("This release counts distinct people: replicates are made of tables of rows only."))
         return False
     if not replicates.fits(release):
@@ -227,8 +227,10 @@ def _of_everybody(release: Release) -> list[str]:
     """Return the means, sums and quantiles of all people together, with their intervals."""
     lines = []
     for measure in measures(release.plan, ()):
-        for heading, span in zip(measure.headings(release.plan), release.spans((), measure), strict=True):
-            value, low, high = (number(float(each), f",.{span.digits}f") for each in span.numbers)
+        for heading, interval in zip(
+            measure.headings(release.plan), release.interval_estimates((), measure), strict=True
+        ):
+            value, low, high = (number(float(each), f",.{interval.digits}f") for each in interval.numbers)
             what = plain(capitalised(heading))
             lines.append(_("{what}: **{value}** (95 %: {low} to {high})", what=what, value=value, low=low, high=high))
     return lines
@@ -236,7 +238,7 @@ def _of_everybody(release: Release) -> list[str]:
 
 def _bounds_found(plan: Plan) -> list[str]:
     """Say which upper bounds of amounts were found."""
-    found = (column for name in plan.finds if isinstance(column := plan.column(name), Amount))
+    found = (column for name in plan.found_columns if isinstance(column := plan.column(name), Amount))
     return [
         _(
             "**Upper bound of {column}.** {high}, found privately: larger values count as it.",

@@ -14,9 +14,9 @@ from dpengine.bundle.promises import purpose_in_words
 from dpengine.bundle.workbook import number_headings, tables_that_fit, workbook
 from dpengine.charts.drawable import TablesOfFile
 from dpengine.export import Published, of_verified
+from dpengine.results.interval_estimates import decimals_of
 from dpengine.results.published_columns import NUMBERS, measures, published_name
 from dpengine.results.result import EXACT
-from dpengine.results.spans import decimals_of
 from dpengine.spec.counted_wording import counted_noun, counting_in_words
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import capitalised, name_of, people
@@ -80,7 +80,7 @@ def show_contents(
 
 def _counted(plan: Plan, table: Columns) -> dict[str, str]:
     """Return what a table counts, if some of them count rows and others people; else nothing."""
-    return {"counted": counting_in_words(plan, table) or counted_noun(plan)} if plan.tallied else {}
+    return {"counted": counting_in_words(plan, table) or counted_noun(plan)} if plan.has_distinct else {}
 
 
 def _show_numbers_of_one(manifest: dict[str, Any], headings: Mapping[str, str], content: bytes) -> None:

@@ -17,13 +17,13 @@ SAME, OTHERS = mark("The same people: share one budget"), mark("Other people: a 
 NEAR_COPY = 0.9  # similarity from which on a caution says what follows if the answer is wrong
 
 
-def alike_in_words(each: Resemblance) -> str:
+def alike_in_words(resemblance: Resemblance) -> str:
     """Say how alike two tables are: the share of their rows, or of their people, that they have in common.
 
     >>> alike_in_words(Resemblance("id", "clinic", 0.667))
     'about 67 % alike'
     """
-    return _("about {share} % alike", share=number(100 * each.overlap, ".0f"))
+    return _("about {share} % alike", share=number(100 * resemblance.overlap, ".0f"))
 
 
 def other_people(data: bytes, alike: Sequence[Resemblance]) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from dpengine.errors import PlanError
-from dpengine.mechanisms.local.coins import COIN_STEPS, coins, composed, flip, least_chance, log_rounded_up
+from dpengine.mechanisms.local.coins import COIN_STEPS, coins, composed, flip, log_rounded_up, min_chance
 from dpengine.noise.exact_exp import exp_bounds
 
 ALPHA = 1e-9
@@ -95,7 +95,7 @@ def test_the_least_chance_is_the_least() -> None:
         return (2 - chance) / chance
 
     for epsilon in (Fraction(1, 7), Fraction(1), Fraction(5)):
-        chance = least_chance(epsilon, ratio)
+        chance = min_chance(epsilon, ratio)
         assert log_rounded_up(ratio(chance)) <= epsilon < log_rounded_up(ratio(chance - Fraction(1, COIN_STEPS)))
         assert float(chance) == pytest.approx(2 / (math.exp(epsilon) + 1))
 

@@ -81,7 +81,7 @@ def test_a_table_counts_persons_its_error_is_told_first_and_what_is_left_out_is_
 
 @pytest.mark.nightly
 def test_a_table_of_rows_and_of_persons_with_the_same_columns_is_refused_where_it_is_listed() -> None:
-    """The plan was refused at the end, or the table of rows was lost; and nothing was drawn beside the steps."""
+    """Otherwise the plan would be refused only at the end, and nothing be drawn beside the steps until then."""
     page = visit()
     rows = "".join(f"p{k // 3},{'NS'[k % 2]},{k % 9}\n" for k in range(30))
     page.get("file_uploader")[0].upload("trips.csv", f"patient_id,region,km\n{rows}".encode()).run()

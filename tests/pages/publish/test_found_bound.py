@@ -67,7 +67,7 @@ def test_predictions_say_that_they_are_for_the_stated_end() -> None:
     facts = measure_facts(PLAN, ("smokes",), predict(PLAN).set_index("table").loc["smokes"])
     assert len(facts) == 2
     assert "at a tenth, to about a tenth" in facts[1]
-    assert PLAN.for_tables == Fraction(4, 5)
+    assert PLAN.epsilon_for_tables == Fraction(4, 5)
 
 
 def test_a_release_says_which_bound_it_found() -> None:

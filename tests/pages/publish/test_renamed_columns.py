@@ -64,7 +64,7 @@ def test_a_plan_for_a_wholly_other_table_is_refused_as_before() -> None:
 
 
 def test_a_plan_is_used_without_the_columns_that_the_table_no_longer_has() -> None:
-    """A column that was dropped used to leave no way on but to declare all others anew."""
+    """If a column was dropped from the table, the declarations of all others stay."""
     page = loaded(brought("district,gender,income"))
     assert "Go on without" not in texts(page), "a table that has no column of the plan is rather another one"
     page = loaded(brought("place,sex,income"))

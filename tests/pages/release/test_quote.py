@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
 from dpengine.combine import combine
-from dpengine.results.spans import decimals_of
+from dpengine.results.interval_estimates import decimals_of
 from tests.plans import PAY
 
 PATIENCE = 60  # seconds

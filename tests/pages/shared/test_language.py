@@ -127,7 +127,7 @@ def test_so_are_plans_and_codebooks_that_are_opened(monkeypatch: pytest.MonkeyPa
         here.note()
         for act in (
             lambda: saved_draft.take_over(Draft("visits.csv", "", (), from_plan(plan))),
-            lambda: codebook_box._take(books, {}),
+            lambda: codebook_box._fill_in_columns(books, {}),
             columns_step._load_plan,
         ):
             act()

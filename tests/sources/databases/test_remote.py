@@ -101,7 +101,7 @@ def test_errors_of_an_engine_are_replaced_by_ones_that_quote_nothing(postgres):
 
 
 def test_a_column_that_cannot_be_counted_stops_nothing_and_a_fault_says_what_to_do(postgres):
-    """A point used to stop the counting of all other columns; a missing right was an engine that did not answer."""
+    """All columns beside a point are counted, and a missing right is named as such."""
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute('CREATE SCHEMA "City Data"')
         connection.execute(

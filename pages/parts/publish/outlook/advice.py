@@ -145,7 +145,7 @@ def _offer(much: str, ways: list[WayOut], plan: Plan) -> None:
         st.button(
             way.words,
             key=visit().key(f"way-out-{way.name}"),
-            on_click=_take,
+            on_click=_apply,
             args=(way.changes,),
             help=way.help,
             width="stretch",
@@ -161,7 +161,7 @@ def _too_few(plan: Plan) -> str:
              "published as ±{least}.", rows=number(plan.rows_about), least=number(least))  # fmt: skip
 
 
-def _take(changes: dict[str, Any]) -> None:
+def _apply(changes: dict[str, Any]) -> None:
     visit().change(**changes)
     visit().renew("slider")
 

@@ -8,9 +8,9 @@ import pandas as pd
 
 from dpengine.array_types import Columns
 from dpengine.charts.style import join_names
+from dpengine.results.interval_estimates import MAX_WIDTH, decimals_of
 from dpengine.results.mock_table import mock_deviation
 from dpengine.results.published_columns import measures
-from dpengine.results.spans import MAX_WIDTH, decimals_of
 from dpengine.spec.numeric.association import limit_of, unit_of
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, number

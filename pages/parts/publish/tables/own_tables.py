@@ -103,7 +103,7 @@ def ask_of_amounts(entries: Entries) -> Entries:
         key=key,
         placeholder=_("No column"),
         help=_("Amounts such as an income. They are no columns of a table: each cell says their average instead."),
-        on_change=visit().while_shown(_take_amounts),
+        on_change=visit().while_shown(_change_amounts),
         args=(key,),
     )
     measures = entries.of_amounts
@@ -122,7 +122,7 @@ def ask_of_amounts(entries: Entries) -> Entries:
     return entries.with_(of_amounts=measures)
 
 
-def _take_amounts(key: str) -> None:
+def _change_amounts(key: str) -> None:
     """Make exactly the picked columns amounts, before the page is drawn."""
     entries, amounts = visit().entries, st.session_state[key]
     declared = dict(entries.declared)

@@ -125,7 +125,7 @@ def with_answer_to(question: Question, data: bytes, ledger: Ledger) -> Entry | N
         same = Plan(dataset=question.dataset, epsilon=1, unit=unit, columns=question.by, tables=[names])
         return with_all_tables_of(same, data, ledger)
     return _latest(
-        question.dataset, data, ledger, ("total", unit), lambda before: before.unit == unit and not before.tallied
+        question.dataset, data, ledger, ("total", unit), lambda before: before.unit == unit and not before.has_distinct
     )
 
 
@@ -154,7 +154,7 @@ def _tables_of_counts(plan: Plan) -> set[tuple[str, ...]]:
     >>> [_tables_of_counts(each) <= _tables_of_counts(plan) for each in (less, other)]
     [True, False]
     """
-    if plan.amounts(()) or plan.tallied or plan.finds:
+    if plan.amounts(()) or plan.has_distinct or plan.found_columns:
         return set()
     cells = {name: json.dumps(cells_payload(plan.column(name))) for table in plan.marginals for name in table}
     return {(repr(plan.unit), *sorted(cells[name] for name in table)) for table in plan.marginals}

@@ -12,22 +12,22 @@ from dpengine.array_types import Bools, Columns, Floats, Ints
 from dpengine.estimate import amounts
 from dpengine.estimate.amounts import AmountTable, SoftEstimates
 from dpengine.estimate.associations import associations
-from dpengine.estimate.quantiles import fit_quantiles, former_quantiles, quantile_intervals
+from dpengine.estimate.quantiles import fit_quantiles, legacy_quantiles, quantile_intervals
 from dpengine.results.published_columns import Measure, decimals_of_association, decimals_of_mean
 from dpengine.spec.domain import Amount
 from dpengine.spec.numeric.association import Association, unit_of
 from dpengine.spec.plan import Plan
 
-__all__ = ["MAX_WIDTH", "Span", "association_span", "decimals_of", "is_noise", "spans"]
+__all__ = ["MAX_WIDTH", "IntervalEstimates", "association_intervals", "decimals_of", "interval_estimates", "is_noise"]
 
 MAX_WIDTH = 0.5  # of the range: a wider interval says little about a mean or a quantile
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Span:
+class IntervalEstimates:
     """A number in each cell, and the ends of its 95 % interval; `noisy` are the cells where it is mostly noise."""
 
-    middle: Floats
+    value: Floats
     low: Floats
     high: Floats
     noisy: Bools
@@ -35,7 +35,7 @@ class Span:
     @property
     def numbers(self) -> tuple[Floats, Floats, Floats]:
         """The number and both ends."""
-        return self.middle, self.low, self.high
+        return self.value, self.low, self.high
 
     @property
     def digits(self) -> int:
@@ -65,7 +65,7 @@ def is_noise(kind: str, amount: Amount, low: Floats, high: Floats) -> Bools:
     return (low <= 0) & (high >= 0) & (high > low)
 
 
-def spans(
+def interval_estimates(
     plan: Plan,
     measure: Measure,
     table: AmountTable,
@@ -73,11 +73,11 @@ def spans(
     soft: SoftEstimates,
     chosen: Ints | None = None,
     *,
-    former: bool = False,
-) -> tuple[Span, ...]:
-    """Return a span for each of the names of `measure` in `table`; `everybody` is the total.
+    legacy: bool = False,
+) -> tuple[IntervalEstimates, ...]:
+    """Return numbers and intervals for each of the names of `measure` in `table`; `everybody` is the total.
 
-    Quantiles that were `chosen` are places on the amount's grid, by part along the first axis. With `former`, quantiles
+    Quantiles that were `chosen` are places on the amount's grid, by part along the first axis. With `legacy`, quantiles
     that were not are by the rule of earlier releases.
     """
     amount = plan.amount(measure.amount)
@@ -87,21 +87,25 @@ def spans(
         case "sum":
             return (_sums(amount, table, soft),)
         case _quantile:
-            fit = former_quantiles if former else fit_quantiles
+            fit = legacy_quantiles if legacy else fit_quantiles
             middles = fit(amount, table.columns, table.known, measure.parts, soft) if chosen is None else chosen
             return _quantiles(amount, table, measure, soft, middles)
 
 
-def association_span(plan: Plan, table: Columns, each: Association, soft: SoftEstimates) -> Span:
-    """Return a published association of amounts in each cell of a table."""
-    of, on = plan.amount(each.of), plan.amount(each.on)
-    decimals = decimals_of_association(unit_of(each, of, on))
-    rounded = (np.round(span, decimals) + 0.0 for span in associations(each, of, on, table, soft))
+def association_intervals(
+    plan: Plan, table: Columns, association: Association, soft: SoftEstimates
+) -> IntervalEstimates:
+    """Return a published `association` of amounts in each cell of a table."""
+    of, on = plan.amount(association.of), plan.amount(association.on)
+    decimals = decimals_of_association(unit_of(association, of, on))
+    rounded = (np.round(part, decimals) + 0.0 for part in associations(association, of, on, table, soft))
     middle, low, high = rounded
-    return Span(middle, low, high, is_noise(each.kind, of, low, high))
+    return IntervalEstimates(middle, low, high, is_noise(association.kind, of, low, high))
 
 
-def _means(amount: Amount, table: AmountTable, everybody: AmountTable, soft: SoftEstimates, decimals: int) -> Span:
+def _means(
+    amount: Amount, table: AmountTable, everybody: AmountTable, soft: SoftEstimates, decimals: int
+) -> IntervalEstimates:
     low, high = amounts.mean_intervals(amount, table.columns, soft)
     means = amounts.means(table, everybody) / amount.grid.steps
     wide = float(amount.high - amount.low)
@@ -109,22 +113,22 @@ def _means(amount: Amount, table: AmountTable, everybody: AmountTable, soft: Sof
         np.round(float(amount.low) + wide * each, decimals)
         for each in (means, np.minimum(low, means), np.maximum(high, means))
     )
-    return Span(middle, least, most, is_noise("mean", amount, least, most))
+    return IntervalEstimates(middle, least, most, is_noise("mean", amount, least, most))
 
 
-def _sums(amount: Amount, table: AmountTable, soft: SoftEstimates) -> Span:
+def _sums(amount: Amount, table: AmountTable, soft: SoftEstimates) -> IntervalEstimates:
     """Return sums. Like counts, they are mostly noise if they cannot be distinguished from 0."""
     decimals, bound, step = amount.grid_decimals, np.float64(amount.low), np.float64(amount.step)
     sums: Floats = np.round(bound * table.known + step * table.steps, decimals)
     middle, half_width = amounts.sum_intervals(amount, table.columns, soft)
     low = np.minimum(np.round(middle - half_width, decimals), sums)
     high = np.maximum(np.round(middle + half_width, decimals), sums)
-    return Span(sums, low, high, is_noise("sum", amount, low, high))
+    return IntervalEstimates(sums, low, high, is_noise("sum", amount, low, high))
 
 
 def _quantiles(
     amount: Amount, table: AmountTable, measure: Measure, soft: SoftEstimates, middles: Sequence[Ints] | Ints
-) -> tuple[Span, ...]:
+) -> tuple[IntervalEstimates, ...]:
     """Return quantiles, given as places, with their intervals; they and their ends are on the amount's grid."""
     ends = quantile_intervals(amount, table.columns, measure.parts, soft)
     made = []
@@ -134,5 +138,5 @@ def _quantiles(
             np.round(float(amount.low) + float(amount.step) * each, amount.grid_decimals)
             for each in (middle, least, most)
         )
-        made.append(Span(value, bottom, top, is_noise("quantile", amount, bottom, top)))
+        made.append(IntervalEstimates(value, bottom, top, is_noise("quantile", amount, bottom, top)))
     return tuple(made)

@@ -10,23 +10,23 @@ from dpengine.estimate.amounts import SoftEstimates
 from dpengine.spec.plan import Plan
 
 if TYPE_CHECKING:
-    from dpengine.estimate.agreement import Following
+    from dpengine.estimate.agreement import ModelAndTables
     from dpengine.estimate.consistency import ConsistentTables
     from dpengine.estimate.estimates import Estimates
     from dpengine.marginals.pairwise import Pairwise
 
-__all__ = ["TalliedEstimates"]
+__all__ = ["EstimatesByTally"]
 
 
 @dataclass(frozen=True)
-class TalliedEstimates:
+class EstimatesByTally:
     """Estimates of tables of rows and of persons, each from what was measured of its own tally (`spec.tallies`)."""
 
     plan: Plan
-    each: tuple[Estimates, ...]
+    by_tally: tuple[Estimates, ...]
 
     def _from_tally(self, table: Columns) -> Estimates:
-        return self.each[self.plan.tally_of(table)]
+        return self.by_tally[self.plan.tally_index(table)]
 
     def estimate(self, table: Columns) -> Floats:
         return self._from_tally(table).estimate(table)
@@ -41,9 +41,9 @@ class TalliedEstimates:
         return self._from_tally(table).mean_abs_error(table)
 
     @property
-    def fitted(self) -> ConsistentTables | Pairwise | Following:
-        return self.each[0].fitted
+    def fitted(self) -> ConsistentTables | Pairwise | ModelAndTables:
+        return self.by_tally[0].fitted
 
     @property
     def soft(self) -> SoftEstimates:
-        return self.each[0].soft
+        return self.by_tally[0].soft

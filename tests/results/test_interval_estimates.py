@@ -12,9 +12,9 @@ def test_rounding_and_the_published_number_only_widen_the_interval_of_a_sum() ->
     region = {"name": "region", "kind": "category", "values": ["North", "South", "East"]}
     plan = Plan(dataset="d", epsilon=1, columns=[region, pay], tables=[{"columns": ["region"], "sum": ["pay"]}])
     made = preview(plan)
-    (span,) = made.spans(("region",), Measure("sum", "pay"))
+    (span,) = made.interval_estimates(("region",), Measure("sum", "pay"))
     middle, half_width = sum_intervals(plan.amount("pay"), ("region",), made.estimates.soft)
     rounding = 0.051  # a step has one decimal
     assert (span.low <= middle - half_width + rounding).all()
     assert (span.high >= middle + half_width - rounding).all()
-    assert ((span.low <= span.middle) & (span.middle <= span.high)).all()
+    assert ((span.low <= span.value) & (span.value <= span.high)).all()

@@ -9,5 +9,5 @@ from dpengine.marginals.pairwise import Pairwise
 from dpengine.synthesis.generate_rows import WholeCounts, realise
 
 
-def dealt(model: ConsistentTables | Pairwise, widest: int) -> WholeCounts:
-    return model if isinstance(model, ConsistentTables) else realise(model, [*combinations(model.one, widest)])
+def whole_counts(model: ConsistentTables | Pairwise, widest: int) -> WholeCounts:
+    return model if isinstance(model, ConsistentTables) else realise(model, [*combinations(model.one_way, widest)])
