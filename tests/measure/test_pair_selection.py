@@ -64,6 +64,9 @@ def test_no_row_moves_how_strongly_columns_depend_by_more_than_stated() -> None:
     assert moves[-2] > 0.99 * MOVED * GRAIN, "the bound is all but reached"
     large = 2**32 * np.array([[5, 0], [0, 5]])
     assert dependence(large) == 2**32 * dependence(np.array([[5, 0], [0, 5]])), "beyond 2⁶³ too"
+    assert dependence(4 * np.eye(3, dtype=np.int64), above=2) == 4 * GRAIN, (
+        "above 2 rows, also where fewer are expected"
+    )
 
 
 def test_dependence_is_the_mean_of_the_strongest_pairs_that_close_no_ring() -> None:

@@ -134,6 +134,13 @@ FAULTS = [
         OF_PAIRS + "::test_no_score_moves_by_more_than_one_row",
     ),
     Fault(
+        "excess above noise is judged by the count that is expected",
+        PAIRS,
+        "np.minimum(above, total)",
+        "np.minimum(above, independent // np.maximum(total, 1))",
+        f"{OF_PAIRS}::test_no_row_moves_how_strongly_columns_depend_by_more_than_stated",
+    ),
+    Fault(
         "how strongly columns depend is taken to move as little as a single cell",
         PAIRS,
         "MOVED = 4 ",
