@@ -1029,6 +1029,13 @@ FAULTS = [
         OF_CHOICE + "::test_no_outcome_reveals_more_about_a_person_than_epsilon",
     ),
     Fault(
+        "a person's rows move the rank of a quantile as they move that of the median",
+        CHOICE,
+        "sensitivity, scored = share.sensitivity * row_sensitivity(part), scores(exact, part)",
+        "sensitivity, scored = share.sensitivity - 1 + row_sensitivity(part), scores(exact, part)",
+        OF_CHOICE + "::test_no_outcome_reveals_more_about_a_person_than_epsilon",
+    ),
+    Fault(
         "quantiles are chosen beside all of ε",
         CHOICE,
         "replace(allocation, epsilon=allocation.epsilon * (1 - SHARE)) if choices else allocation",
