@@ -331,6 +331,21 @@ FAULTS = [
         BY_REPLAY,
     ),
     Fault(
+        "the scores of two models count twice, at the same price",
+        MODEL_ERROR,
+        "scores = np.array([-off[0], -off[1] - handicap])",
+        "scores = 2 * np.array([-off[0], -off[1] - handicap])",
+        "tests/measure/test_model_error.py",
+        quick=True,
+    ),
+    Fault(
+        "the sums of an audit have the noise of one row a person",
+        MODEL_ERROR,
+        "noisy = perturb(sums, sensitivity / epsilon)",
+        "noisy = perturb(sums, GRAIN * len(tables) / epsilon)",
+        "tests/measure/test_model_error.py",
+    ),
+    Fault(
         "latent classes are chosen at twice their ε",
         MODEL_ERROR,
         "permute_and_flip(scores, epsilon, sensitivity)",
