@@ -177,6 +177,14 @@ FAULTS = [
         MANY_ROWS,
     ),
     Fault(
+        "the variance is in its set less often than its interval is said to hold",
+        "dpengine/mechanisms/variance.py",
+        "VARIANCE_CONFIDENCE = 0.955",
+        "VARIANCE_CONFIDENCE = 0.9",
+        "tests/mechanisms/test_variance.py"
+        "::test_the_mean_and_the_variance_are_in_their_sets_together_as_often_as_is_stated_of_the_interval",
+    ),
+    Fault(
         "the weights of a variance add up to more than 1",
         "dpengine/mechanisms/variance.py",
         "2 * (steps * places - squares)",
@@ -445,6 +453,13 @@ FAULTS = [
         "reports[by_coin] = uniform_below(answers, by_coin.size)",
         "reports[by_coin] = (values[by_coin] + 1 + uniform_below(answers - 1, by_coin.size)) % answers",
         OF_LOCAL + "::test_reports_follow_their_distribution",
+    ),
+    Fault(
+        "codes of Hadamard response move by a digit that only every other answer has",
+        LOCAL + "frequency_oracles.py",
+        "lowest = rows & -rows",
+        "lowest = np.ones_like(rows)",
+        OF_LOCAL + "::test_each_code_of_a_half_of_hadamard_response_is_drawn_from_two",
     ),
     Fault(
         "Hadamard response gives one answer a row of its own",
