@@ -195,7 +195,7 @@ def _whole(values: Ints) -> Ints:
     """Return whole numbers as an array of 64 bits, or of Python's integers if they do not fit."""
     array = np.asarray(values)
     if array.size and array.dtype != np.bool_ and not np.issubdtype(array.dtype, np.integer):
-        if array.dtype != object or any(type(each) is not int for each in array.flat):
+        if array.dtype != object or any(type(each) is not int for each in array.ravel().tolist()):
             raise TypeError("noise is added to whole numbers: round these before, or state them in smaller units")
         return array
     return array.astype(object if array.dtype == np.uint64 else np.int64)

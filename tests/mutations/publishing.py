@@ -689,6 +689,20 @@ FAULTS = [
         OF_WITNESS + "::test_an_old_copy_with_charges_of_its_own_is_reported",
     ),
     Fault(
+        "a signing key that is gone is missed only if no key is left",
+        CHAIN,
+        "    if not seen.keys <= now.keys:\n",
+        "    if seen.keys and not now.keys:\n",
+        OF_WITNESS + "::test_a_signing_key_that_is_gone_is_missed_though_another_key_is_there",
+    ),
+    Fault(
+        "caps of owners are sealed like other caps whose names look like these",
+        CHAIN,
+        'whose = ["", owner] if owner else []',
+        "whose = [owner] if owner else []",
+        "tests/accounting/test_owners.py::test_no_caps_of_owners_have_the_seal_of_other_caps",
+    ),
+    Fault(
         "a signing key that is gone is not missed",
         CHAIN,
         "    if not seen.keys <= now.keys:\n",
