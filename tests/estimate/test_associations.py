@@ -8,6 +8,7 @@ probability above 0.999.
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from typing import Any
 
@@ -18,7 +19,7 @@ from scipy import stats
 
 from dpengine import Plan, predict, release, verify
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.estimate.associations import associations
+from dpengine.estimate.associations import REACH, associations
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.measure.strategy import decide
@@ -200,3 +201,8 @@ def test_predictions_cover_them_and_plans_read_back() -> None:
     assert without.amount("hours").degree == 1
     assert plan.amount("hours").labels == Amount(**knots.model_dump()).labels  # of other weights, and so not the same
     assert cells_payload(plan.amount("hours")) != cells_payload(Amount(**knots.model_dump()))
+
+
+def test_an_interval_reaches_as_far_as_a_single_draw_does_in_95_of_100_cases() -> None:
+    """P(|X| > t) = exp(−√2·t/σ) for Laplace noise X; a normal law would reach less far."""
+    assert math.exp(-math.sqrt(2) * REACH) == pytest.approx(0.05)

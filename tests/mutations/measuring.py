@@ -296,6 +296,13 @@ FAULTS = [
         BY_REPLAY,
     ),
     Fault(
+        "a choice of pairs is said to move by one row of each person",
+        PAIRS,
+        "PERMUTE_AND_FLIP, each * picks, GRAIN * run.sensitivity)",
+        "PERMUTE_AND_FLIP, each * picks, GRAIN)",
+        f"{OF_PAIRS}::test_a_choice_of_pairs_states_what_it_is_charged_and_what_a_person_moves",
+    ),
+    Fault(
         "pairs are selected as if scores were monotone",
         PAIRS,
         "each, GRAIN * run.sensitivity)]",
@@ -1391,6 +1398,13 @@ FAULTS = [
         OF_SEARCH,
     ),
     Fault(
+        "whether cells can be found is judged by the noise of one row a person",
+        "dpengine/measure/strategy_base.py",
+        "if self.plan.unit.rows / (self.plan.epsilon * self.plan.column(name).share)",
+        "if 1 / (self.plan.epsilon * self.plan.column(name).share)",
+        f"{OF_SEARCH}::test_a_share_with_which_nothing_would_be_found_is_refused",
+    ),
+    Fault(
         "cells are found with the noise of one row a person",
         SEARCH,
         "exact, share, plan.unit.rows, for_bins=True)",
@@ -1472,6 +1486,20 @@ FAULTS = [
         "down.next_minus(down.exp(down.divide(*ratio)))",
         "down.exp(down.divide(*ratio))",
         "tests/noise/test_laplace.py::test_bounds_on_an_exponential_hold_however_near_it_is_to_a_whole_number",
+    ),
+    Fault(
+        "intervals of correlations and slopes reach as far as normal noise",
+        "dpengine/estimate/associations.py",
+        "REACH = math.log(20) / math.sqrt(2)",
+        "REACH = 1.96",
+        "tests/estimate/test_associations.py::test_an_interval_reaches_as_far_as_a_single_draw_does_in_95_of_100_cases",
+    ),
+    Fault(
+        "many draws beside a wider one have half of their variance",
+        "dpengine/estimate/error_distribution.py",
+        "            gaussian += part  #",
+        "            gaussian += part / 2  #",
+        "tests/estimate/test_error_distribution.py::test_many_draws_beside_a_wider_one_keep_all_of_their_variance",
     ),
     Fault(
         "half-widths of several scales are rounded down to the grid",
