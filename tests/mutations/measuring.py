@@ -1502,6 +1502,42 @@ FAULTS = [
         "tests/estimate/test_error_distribution.py::test_many_draws_beside_a_wider_one_keep_all_of_their_variance",
     ),
     Fault(
+        "the interval of every mean has the noise of a mean in the middle of the range",
+        "dpengine/estimate/amounts.py",
+        "[soft.noise_along((*table, amount.name), [*(knots - mean), *missing]) for mean in ANCHORS]",
+        "[soft.noise_along((*table, amount.name), [*(knots - 0.5), *missing]) for _mean in ANCHORS]",
+        "tests/estimate/test_amounts.py::test_the_reach_of_a_mean_is_that_of_the_noise_there",
+    ),
+    Fault(
+        "between two means, the noise reaches as far as at the nearer one",
+        "dpengine/estimate/amounts.py",
+        "larger = np.maximum(ratios[:-1], ratios[1:])",
+        "larger = np.minimum(ratios[:-1], ratios[1:])",
+        "tests/estimate/test_amounts.py::test_the_reach_of_a_mean_is_that_of_the_noise_there",
+    ),
+    Fault(
+        "keys are shown from a number that noise for one row a person seldom reaches",
+        "dpengine/marginals/measurement.py",
+        "least_shown(among.keys, rows / share, among.chance)",
+        "least_shown(among.keys, 1 / share, among.chance)",
+        "tests/marginals/test_measurement.py"
+        "::test_keys_are_shown_from_a_number_that_noise_for_all_rows_of_a_person_seldom_reaches",
+    ),
+    Fault(
+        "every other replicate mirrors the one before it",
+        "dpengine/replicates/draw.py",
+        "    difference: Floats = first - second\n",
+        "    difference: Floats = first - second\n    difference[1::2] = -difference[::2]\n",
+        "tests/replicates/test_replicates.py::test_fresh_noise_has_the_moments_of_discrete_laplace_noise",
+    ),
+    Fault(
+        "two people cost what one does",
+        "dpengine/accounting/composition.py",
+        "    return size * Fraction(epsilon)",
+        "    return (size if size > 2 else 1) * Fraction(epsilon)",
+        "tests/accounting/test_composition.py::test_costs_of_groups_and_of_many_releases_are_exact",
+    ),
+    Fault(
         "half-widths of several scales are rounded down to the grid",
         "dpengine/estimate/error_distribution.py",
         "slack=0 if lattice else 4",
