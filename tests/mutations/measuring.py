@@ -1488,6 +1488,13 @@ FAULTS = [
         "tests/noise/test_laplace.py::test_bounds_on_an_exponential_hold_however_near_it_is_to_a_whole_number",
     ),
     Fault(
+        "a slope is known where noise makes the squares below it negative",
+        "dpengine/estimate/associations.py",
+        "known = (a > 0) & (right > 0) & (sums.people > 0)",
+        "known = (a > 0) & (sums.people > 0)",
+        "tests/estimate/test_associations.py::test_nothing_is_known_of_a_slope_where_noise_makes_the_squares_negative",
+    ),
+    Fault(
         "intervals of correlations and slopes reach as far as normal noise",
         "dpengine/estimate/associations.py",
         "REACH = math.log(20) / math.sqrt(2)",
