@@ -53,10 +53,11 @@ class Noise:
         """Return whole numbers with discrete Laplace noise that costs `epsilon`.
 
         `sensitivity` is the most by which one row changes them in L1; for the counts of one table it is 1. Persons with
-        several rows are accounted for here. Raises ValueError if an argument is not above 0, and TypeError for a float.
+        several rows are accounted for here. Raises ValueError if an argument is not above 0, and TypeError for a float:
+        noise is whole, so the digits after the point of a number would be published as they are.
         """
         scale = self._rows * _above_zero(sensitivity) / self._spend(epsilon)
-        return perturb(np.asarray(values), scale)
+        return perturb(_whole(values), scale)
 
     def choose(self, scores: Ints, epsilon: Fraction | int | str, sensitivity: int = 1) -> int:
         """Return the index of one of the whole `scores`, the highest most likely, by permute-and-flip.
@@ -188,6 +189,16 @@ def _check(mechanism: Mechanism, plan: Plan) -> None:
 
 def _identity(name: str, plan_key: str) -> str:
     return json.dumps({"kind": Kind.MECHANISM, "name": name, "plan": plan_key}, ensure_ascii=False)
+
+
+def _whole(values: Ints) -> Ints:
+    """Return whole numbers as an array of 64 bits, or of Python's integers if they do not fit."""
+    array = np.asarray(values)
+    if array.size and array.dtype != np.bool_ and not np.issubdtype(array.dtype, np.integer):
+        if array.dtype != object or any(type(each) is not int for each in array.ravel().tolist()):
+            raise TypeError("noise is added to whole numbers: round these before, or state them in smaller units")
+        return array
+    return array.astype(object if array.dtype == np.uint64 else np.int64)
 
 
 def _above_zero(number: Fraction | int) -> Fraction:

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -192,6 +193,23 @@ def test_noise_allows_for_persons_with_several_rows(monkeypatch: pytest.MonkeyPa
             noise.choose([1], Fraction(wrong))
     noise.choose([1, 2], Fraction(1, 4), sensitivity=Fraction(3, 2))
     assert scales[2:] == [(Fraction(1, 4), 5)], "rounded up"
+
+
+@pytest.mark.parametrize(
+    "values", [[0.5], [1.0], np.array([0.5, 2], dtype=object), np.array([Fraction(1, 3)]), [1 + 2j], ["1"], [None]]
+)
+def test_noise_is_added_to_whole_numbers_alone(values: Any) -> None:
+    """Noise is whole: what stands after the point would be published as it is, such as the parity of a halved count."""
+    with pytest.raises(TypeError, match="whole numbers"):
+        Noise(Fraction(1)).laplace(values, 1)
+
+
+@pytest.mark.parametrize(
+    "values", [[2**53 + 1], np.array([2**64 - 1], dtype=np.uint64), [2**70], [True], [], [[1], [2]]]
+)
+def test_whole_numbers_of_any_size_get_exact_noise(values: Any) -> None:
+    noisy = Noise(Fraction(1)).laplace(values, 10_000)  # at this scale, noise is 0 but for one time in e^10,000
+    assert noisy.tolist() == [*map(int, values)] if np.ndim(values) == 1 else noisy.shape == (2, 1)
 
 
 def test_plans_of_more_than_counts_are_refused() -> None:

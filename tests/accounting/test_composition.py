@@ -73,7 +73,9 @@ def test_for_many_releases_each_rule_is_as_tight_as_published() -> None:
 
 
 def test_costs_of_groups_and_of_many_releases_are_exact() -> None:
-    assert group_epsilon(Fraction(1, 3), 4) == Fraction(4, 3)
+    assert [group_epsilon(Fraction(1, 3), size) for size in (1, 2, 3, 4)] == [
+        Fraction(size, 3) for size in (1, 2, 3, 4)
+    ]
     assert total_cost(Rule.BASIC, Fraction(1, 3), 12, MILLIONTH) == 4
     assert zcdp_rho(Fraction(1, 3), 4) == Fraction(2, 9)
     assert selection_zcdp_rho(Fraction(1, 3), 4) == Fraction(1, 18)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from dpengine.accounting import hash_chain
 from dpengine.accounting.entry import Kind
 from dpengine.accounting.ledger import Ledger
 from dpengine.errors import BudgetError, LedgerError, PrivateReleaseError
@@ -168,3 +169,10 @@ def test_a_changed_named_key_is_refused_even_if_it_was_never_seen(
     monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(tmp_path / "another account"))
     with pytest.raises(LedgerError, match="A key in the ledger was changed"):
         [ledger.named_key(name) for name in ("signing", "other")]
+
+
+def test_no_caps_of_owners_have_the_seal_of_other_caps() -> None:
+    """Names are free texts, so one may look like a cap: lists of parts that join alike must not be sealed alike."""
+    local = {("", "1/1"): Fraction(2), ("", "2/1"): Fraction(3), ("", "3/1"): Fraction(4)}
+    of_owners = {("1/1", "2/1"): Fraction(2), ("3/1", "3/1"): Fraction(4)}
+    assert hash_chain._seal(b"secret", local) != hash_chain._seal(b"secret", of_owners)

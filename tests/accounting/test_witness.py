@@ -178,6 +178,15 @@ def test_a_missing_signing_key_is_reported_and_not_replaced(
     assert keep_signing_key(Ledger(stored_url)).private_bytes_raw() == key
 
 
+def test_a_signing_key_that_is_gone_is_missed_though_another_key_is_there(stored_url: str, state: Path) -> None:
+    ledger = Ledger(stored_url)
+    keep_signing_key(ledger)
+    ledger.keep_key("another", lambda: bytes(32))
+    look(stored_url, "DELETE FROM ledger_keys WHERE name <> 'another'")
+    with pytest.raises(LedgerError, match=LOST_KEY):
+        Ledger(stored_url)
+
+
 def test_a_ledger_without_its_signing_key_is_used_again_once_that_is_confirmed(stored_url: str, state: Path) -> None:
     ledger = Ledger(stored_url)
     keep_signing_key(ledger)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from fractions import Fraction
@@ -25,11 +26,13 @@ from scipy import stats
 from dpengine import Ledger, Plan, draw_replicates, release, verify
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.estimate import amounts
-from dpengine.estimate.amounts import fit_amount, fit_means, mean_intervals, round_within
+from dpengine.estimate.amounts import fit_amount, fit_means, mean_intervals, mean_reach, round_within
 from dpengine.estimate.deviations import fit_deviations
+from dpengine.estimate.error_distribution import _weighted_sum
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.marginals.measurement import Measurements
 from dpengine.measure.strategy import decide
+from dpengine.noise import moments
 from dpengine.replicates import pack
 from dpengine.results.result import Result, conclude
 from dpengine.spec.domain import Amount
@@ -89,6 +92,26 @@ def release_of(plan: Plan, columns: tuple[Ints, Ints, Ints]) -> Result:
 
 def true_means(columns: tuple[Ints, Ints, Ints]) -> Floats:
     return np.bincount(columns[0], columns[2]) / np.bincount(columns[0])
+
+
+class OneScale:
+    """Noise of a table of cells that are measured by themselves."""
+
+    def noise_along(self, table: Columns, coefficients: Sequence[float]) -> tuple[float, float]:
+        scale = Fraction(20)
+        error = _weighted_sum(tuple((abs(each), 1, scale) for each in coefficients if each))
+        return sum(each**2 for each in coefficients) * moments.variance(scale), error.half_width()
+
+
+@pytest.mark.parametrize("knots", [[], [0, 100, 400, 1000]])
+def test_the_reach_of_a_mean_is_that_of_the_noise_there(knots: list[int]) -> None:
+    """It is computed at a few means; between these, it must not be less."""
+    amount = Amount(name="pay", low="0", high="1000", knots=knots)
+    at = np.linspace(0, 1, 41)
+    exact = [OneScale().noise_along(("g", "pay"), [*(np.array(amount.knot_fractions) - mean), 0.0])[1] for mean in at]
+    ratios = mean_reach(amount, ("g",), OneScale())(at) / exact
+    assert 0.99 < ratios.min() <= ratios.max() < 1.1
+    assert ratios[::10].min() > 1 - 1e-9, "at the means at which it is computed it is no less at all"
 
 
 @pytest.mark.parametrize("spread", ["skewed", "two values"])

@@ -8,8 +8,10 @@ probability above 0.999.
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -18,12 +20,13 @@ from scipy import stats
 
 from dpengine import Plan, predict, release, verify
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.estimate.associations import associations
+from dpengine.estimate.associations import REACH, _solve, _Sums, associations
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.measure.strategy import decide
 from dpengine.results.result import Result, conclude
 from dpengine.spec.domain import Amount, cells_payload
+from dpengine.spec.numeric.association import Association
 from tests.bundles import cell, faults_of, members_of, zipped
 
 SIZES = (30, 300, 3000, 10_000)
@@ -200,3 +203,17 @@ def test_predictions_cover_them_and_plans_read_back() -> None:
     assert without.amount("hours").degree == 1
     assert plan.amount("hours").labels == Amount(**knots.model_dump()).labels  # of other weights, and so not the same
     assert cells_payload(plan.amount("hours")) != cells_payload(Amount(**knots.model_dump()))
+
+
+def test_an_interval_reaches_as_far_as_a_single_draw_does_in_95_of_100_cases() -> None:
+    """P(|X| > t) = exp(−√2·t/σ) for Laplace noise X; a normal law would reach less far."""
+    assert math.exp(-math.sqrt(2) * REACH) == pytest.approx(0.05)
+
+
+def test_nothing_is_known_of_a_slope_where_noise_makes_the_squares_negative() -> None:
+    """The noisy sum of squares is far below 0: clear of its noise, and yet it tells no slope."""
+    at, noise = np.array([0.0, 1.0]), np.eye(2)
+    sums = _Sums(np.array([[110.0, -50.0]]), noise, at, at, at, at)
+    slope = cast(Association, SimpleNamespace(kind="slope"))
+    _, low, high = _solve(slope, sums, limit=7.0, others=0.0)
+    assert (low.tolist(), high.tolist()) == ([-7.0], [7.0])

@@ -71,6 +71,24 @@ def test_half_widths_of_draws_of_two_scales_are_never_too_small_and_hardly_too_l
     assert least <= half_width <= least + 0.05 * deviation
 
 
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.99])
+def test_many_draws_beside_a_wider_one_keep_all_of_their_variance(confidence: float) -> None:
+    """The many are taken as normal on the grid; here, characteristic functions are multiplied."""
+    size = 2**13
+    angles = 2 * np.pi * np.arange(size // 2 + 1) / size
+
+    def characteristic(scale: int) -> np.ndarray:
+        rest = math.exp(-1 / scale)
+        return (1 - rest) ** 2 / (1 - 2 * rest * np.cos(angles) + rest**2)
+
+    exact = np.fft.irfft(characteristic(1) ** 2000 * characteristic(45), n=size)
+    distance = np.minimum(np.arange(size), size - np.arange(size))
+    within = np.bincount(distance, exact).cumsum()
+    least, deviation = int(np.argmax(within >= confidence)), math.sqrt((exact * distance**2).sum())
+    half_width = _weighted_sum(((1.0, 2000, Fraction(1)), (1.0, 1, Fraction(45)))).half_width(confidence)
+    assert least <= half_width <= least + 0.05 * deviation
+
+
 @pytest.mark.parametrize("times", [2, 7])
 def test_sums_on_a_lattice_too_fine_to_be_listed_are_as_wide_as_their_limit(times: int) -> None:
     """A sum of Laplace draws of scale 1 is the difference of two gamma variables."""

@@ -16,9 +16,12 @@ from dpengine.marginals.measurement import (
     Audit,
     Boxes,
     Choice,
+    FoundKeys,
     Measurement,
     Measurements,
 )
+from dpengine.noise.threshold import least_shown
+from dpengine.spec.categories.universe import Universe
 from tests.boxes import measured_boxes
 
 EPSILON = Fraction(1, 3)
@@ -93,3 +96,11 @@ def test_boxes_that_cost_nothing_are_noticed_though_all_cells_cost_the_same(free
     parts, values = np.array([PARTS - free, free, free]), np.zeros(3, dtype=np.int64)
     with pytest.raises(ValueError, match="different parts of epsilon"):
         _ = Boxes(("a",), (4,), EPSILON, 1, np.array([-1, 0, 0]), first, last, parts, values).cost
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_keys_are_shown_from_a_number_that_noise_for_all_rows_of_a_person_seldom_reaches(rows: int) -> None:
+    among = Universe(pattern="@##")
+    found = FoundKeys.none("word", among, Fraction(2), rows)
+    assert found.scale == rows / (2 * among.share)
+    assert found.least == least_shown(among.keys, found.scale, among.chance)

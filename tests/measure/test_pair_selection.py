@@ -7,12 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpengine.measure import pair_selection
 from dpengine.measure.pair_selection import (
     GRAIN,
     MOVED,
     UNEXPECTED,
     Candidate,
     _bins,
+    choose_pairs,
     dependence,
     measure_dependence,
     measure_model_error,
@@ -64,6 +66,9 @@ def test_no_row_moves_how_strongly_columns_depend_by_more_than_stated() -> None:
     assert moves[-2] > 0.99 * MOVED * GRAIN, "the bound is all but reached"
     large = 2**32 * np.array([[5, 0], [0, 5]])
     assert dependence(large) == 2**32 * dependence(np.array([[5, 0], [0, 5]])), "beyond 2⁶³ too"
+    assert dependence(4 * np.eye(3, dtype=np.int64), above=2) == 4 * GRAIN, (
+        "above 2 rows, also where fewer are expected"
+    )
 
 
 def test_dependence_is_the_mean_of_the_strongest_pairs_that_close_no_ring() -> None:
@@ -75,6 +80,27 @@ def test_dependence_is_the_mean_of_the_strongest_pairs_that_close_no_ring() -> N
         assert run.choices[-1].sensitivity == len(strengths) * MOVED * GRAIN * 3
         assert run.choices[-1].epsilon == 10**9 * Fraction(1000, 10**6)
     assert measure_dependence(run, 1000, 2, 4) == pytest.approx((4 * 21 + 4 * 1) / 2, abs=0.1), "what is above 4 rows"
+
+
+@pytest.mark.parametrize("picks", [1, 2, 3])
+def test_a_choice_of_pairs_states_what_it_is_charged_and_what_a_person_moves(
+    picks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[tuple[Fraction, int]] = []
+
+    def first(scores: np.ndarray, epsilon: Fraction, sensitivity: int) -> int:
+        drawn.append((epsilon, sensitivity))
+        return 0
+
+    monkeypatch.setattr(pair_selection, "permute_and_flip", first)
+    pairs = [("a", "b"), ("a", "c"), ("b", "c")]
+    run = Run(Workload(dict.fromkeys("abc", 2), pairs), {}, Fraction(1, 2), 3)
+    candidates = [Candidate(pair, (), np.eye(2, dtype=np.int64), np.ones((2, 2))) for pair in pairs]
+    choose_pairs(run, candidates, picks, 1000, 1.0, tree=False)
+    (choice,) = run.choices
+    assert len(drawn) == picks
+    assert sum(epsilon for epsilon, _ in drawn) == choice.epsilon == Fraction(1, 2) * Fraction(1000, 10**6)
+    assert {sensitivity for _, sensitivity in drawn} == {choice.sensitivity} == {3 * GRAIN}
 
 
 def test_a_sum_of_errors_over_tables_moves_by_no_more_than_their_number() -> None:

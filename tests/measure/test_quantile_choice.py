@@ -77,7 +77,7 @@ def test_no_outcome_reveals_more_about_a_person_than_epsilon(rows: int) -> None:
     """
     share = QuantileShare(("sex",), "pay", tuple(sorted(PARTS)), Fraction(3, 2), rows)
     added = list(itertools.product(range(2), range(6)))
-    worst = 0.0
+    worst, of_part = 0.0, np.zeros(len(PARTS))
     for women, men in [((0, 0, 0, 0, 0), (1, 0, 2, 0, 1)), ((0, 2, 1, 1, 0), (0, 0, 0, 0, 1))]:
         without = np.array([[*women, 0], [*men, 1]])
         before = log_probabilities(without, share)
@@ -85,8 +85,11 @@ def test_no_outcome_reveals_more_about_a_person_than_epsilon(rows: int) -> None:
             joined = without.copy()
             np.add.at(joined, tuple(np.transpose(person)), 1)
             after = log_probabilities(joined, share)
-            worst = max(worst, sum(float(np.abs(x - y).max()) for x, y in zip(before, after, strict=True)))
+            moved = np.array([np.abs(x - y).max() for x, y in zip(before, after, strict=True)])
+            worst = max(worst, float(moved.sum()))
+            of_part = np.maximum(of_part, moved.reshape(len(PARTS), -1).sum(axis=1))  # in both cells together
     assert 0.5 * share.epsilon < worst <= float(share.epsilon) * (1 + 1e-9)
+    assert (of_part <= float(share.epsilon) / len(PARTS) * (1 + 1e-9)).all(), "each part keeps to its own share"
 
 
 def log_probabilities(counts: Ints, share: QuantileShare) -> list[np.ndarray]:

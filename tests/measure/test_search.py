@@ -95,3 +95,5 @@ def test_a_share_with_which_nothing_would_be_found_is_refused(strategy: str) -> 
         decide(at("0.0001")).check()
     with pytest.raises(PlanError, match="too small to find the cells of pay"):
         preview(at("0.0001"))
+    with pytest.raises(PlanError, match="too small to find the cells of pay"):  # the noise of 11 rows a person
+        decide(plan_of(11, epsilon="0.05").model_copy(update={"strategy": strategy})).check()

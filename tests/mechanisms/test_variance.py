@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpengine.mechanisms.variance import beyond_noise, three_sums, variance_interval
+from dpengine.mechanisms.variance import (
+    MEAN_CONFIDENCE,
+    VARIANCE_CONFIDENCE,
+    beyond_noise,
+    three_sums,
+    variance_interval,
+)
 from dpengine.noise.laplace import discrete_laplace
 
 ALPHA = 2e-9  # false alarms: one assertion about draws for each of six groups
@@ -56,6 +62,11 @@ def test_noise_alone_counts_as_beyond_noise_in_no_more_draws_than_stated(
     least = tried[outside.argmax()]
     assert chances[off > least].sum() <= 0.05
     assert chances[off > least - 2 * sum(map(abs, shares)) - 0.1 * scale].sum() > 0.05
+
+
+def test_the_mean_and_the_variance_are_in_their_sets_together_as_often_as_is_stated_of_the_interval() -> None:
+    """The interval fails at most where one of the two does, and is stated to hold in 95 of 100 cases."""
+    assert (1 - MEAN_CONFIDENCE) + (1 - VARIANCE_CONFIDENCE) <= 0.05 + 1e-12
 
 
 @pytest.mark.parametrize(

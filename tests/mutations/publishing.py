@@ -177,6 +177,14 @@ FAULTS = [
         MANY_ROWS,
     ),
     Fault(
+        "the variance is in its set less often than its interval is said to hold",
+        "dpengine/mechanisms/variance.py",
+        "VARIANCE_CONFIDENCE = 0.955",
+        "VARIANCE_CONFIDENCE = 0.9",
+        "tests/mechanisms/test_variance.py"
+        "::test_the_mean_and_the_variance_are_in_their_sets_together_as_often_as_is_stated_of_the_interval",
+    ),
+    Fault(
         "the weights of a variance add up to more than 1",
         "dpengine/mechanisms/variance.py",
         "2 * (steps * places - squares)",
@@ -447,6 +455,13 @@ FAULTS = [
         OF_LOCAL + "::test_reports_follow_their_distribution",
     ),
     Fault(
+        "codes of Hadamard response move by a digit that only every other answer has",
+        LOCAL + "frequency_oracles.py",
+        "lowest = rows & -rows",
+        "lowest = np.ones_like(rows)",
+        OF_LOCAL + "::test_each_code_of_a_half_of_hadamard_response_is_drawn_from_two",
+    ),
+    Fault(
         "Hadamard response gives one answer a row of its own",
         LOCAL + "frequency_oracles.py",
         "rows = check_values(values, self.answers) + 1\n",
@@ -672,6 +687,20 @@ FAULTS = [
         "    if there != seen.head:",
         "    if there is None:",
         OF_WITNESS + "::test_an_old_copy_with_charges_of_its_own_is_reported",
+    ),
+    Fault(
+        "a signing key that is gone is missed only if no key is left",
+        CHAIN,
+        "    if not seen.keys <= now.keys:\n",
+        "    if seen.keys and not now.keys:\n",
+        OF_WITNESS + "::test_a_signing_key_that_is_gone_is_missed_though_another_key_is_there",
+    ),
+    Fault(
+        "caps of owners are sealed like other caps whose names look like these",
+        CHAIN,
+        'whose = ["", owner] if owner else []',
+        "whose = [owner] if owner else []",
+        "tests/accounting/test_owners.py::test_no_caps_of_owners_have_the_seal_of_other_caps",
     ),
     Fault(
         "a signing key that is gone is not missed",

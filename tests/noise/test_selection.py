@@ -116,6 +116,17 @@ def test_uniform_draws_are_even_also_where_words_do_not_divide() -> None:
     assert stats.binomtest(int((uniform_below(bound, 40_000) < bound // 2).sum()), 40_000).pvalue > ALPHA
 
 
+@pytest.mark.parametrize("bound", [1, 2, 3, 7, 10, 2**32 + 1, 2**63, 3 * 2**61])
+def test_every_word_of_a_whole_run_counts_and_no_word_past_it(monkeypatch: pytest.MonkeyPatch, bound: int) -> None:
+    """One word more or less would favour a number by 2^-64: too little to be seen in draws, and no longer exact."""
+    last = 2**64 // bound * bound - 1
+    drawn = iter([last, *([last + 1] if last + 1 < 2**64 else []), 0])
+    monkeypatch.setattr(selection, "random_words", lambda size: np.array([next(drawn) for _ in range(size)], np.uint64))
+    assert uniform_below(bound, 1).tolist() == [bound - 1]
+    assert uniform_below(bound, 1).tolist() == [0], "the first word past the last whole run is drawn again"
+    assert next(drawn, None) is None
+
+
 def test_a_coin_that_a_word_cannot_decide_is_decided_by_more_bits() -> None:
     x = Fraction(1, 3)
     edge = int(math.exp(-1 / 3) * 2**64)

@@ -115,6 +115,8 @@ def test_fresh_noise_has_the_moments_of_discrete_laplace_noise(scale: float) -> 
     assert abs(noise.mean()) < 6 * math.sqrt(variance / n)
     assert abs(noise.var() / variance - 1) < 6 * math.sqrt(kurtosis / n)
     assert abs(np.mean(noise == 0) - math.tanh(1 / (2 * scale))) < 6 * 0.5 / math.sqrt(n)
+    between_draws = np.corrcoef(noise)[np.triu_indices(DRAWS, 1)]
+    assert np.abs(between_draws).max() < 6 / math.sqrt(noise.shape[1]), "each draw has noise of its own"
 
 
 def test_intervals_from_replicates_hold_the_truth() -> None:

@@ -18,7 +18,7 @@ from dpengine.mechanisms.local.protocol import Estimate, PureProtocol
 from dpengine.mechanisms.local.randomized_response import FAIR, KaryResponse, RandomizedResponse, pair_table
 from dpengine.mechanisms.local.sketches import CountMeanSketch, HadamardSketch
 from dpengine.noise.exact_exp import exp_bounds
-from tests.mechanisms.local.distributions import distribution_of, p_value, supports
+from tests.mechanisms.local.distributions import distribution_of, p_value, sign, supports
 
 ALPHA = 1e-9  # false alarms of each assertion about chance
 SIGMAS = 6.2  # beyond which a normal number lies with half that chance on either side
@@ -90,6 +90,22 @@ def test_a_sketch_costs_all_of_its_epsilon_where_two_answers_have_different_buck
 def test_reports_follow_their_distribution(protocol: PureProtocol) -> None:
     for answer in {0, protocol.answers - 1}:
         assert p_value(protocol, distribution_of(protocol, answer), answer, 60_000) > ALPHA
+
+
+@pytest.mark.parametrize("answers", [2, 5, 7, 8, 20])
+@pytest.mark.parametrize("flipped", [False, True])
+def test_each_code_of_a_half_of_hadamard_response_is_drawn_from_two(
+    answers: int, flipped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exactly: all codes are offered once. Those of the wrong half move to different ones of the right half."""
+    protocol = HadamardResponse(answers, Fraction(1, 4))
+    monkeypatch.setattr(frequency_oracles, "uniform_below", lambda bound, size: np.arange(bound))
+    monkeypatch.setattr(frequency_oracles, "coins", lambda chance, size: np.full(size, flipped))
+    for answer in range(answers):
+        codes, times = np.unique(protocol.randomise([answer] * protocol.codes), return_counts=True)
+        half = [code for code in range(protocol.codes) if (sign(answer + 1, code) == 1) != flipped]
+        assert codes.tolist() == half
+        assert (times == 2).all()
 
 
 @pytest.mark.parametrize(
