@@ -74,7 +74,6 @@ def ask(  # click hands over one parameter for each argument and option
     if table is None:
         finish(["name the table to ask, or give --dry-run for the price and the expected error"], WRONG_USE)
 
-    from dpengine.accounting.drawing import LAST_STAGE
     from dpengine.ask import ask as answer_to
     from dpengine.results.answer_wording import describe
     from dpengine.sources.open import open_table
@@ -84,7 +83,7 @@ def ask(  # click hands over one parameter for each argument and option
     with stages() as show, open_table(table, **charging.reading) as opened:
         answer = answer_to(opened, question, ledger, other_people=charging.other_people, progress=show)
     announce_new(ledger)
-    drawn = LAST_STAGE in show.reached
+    drawn = ledger.has_recorded(answer.answer_id)
     charge = charge_of(ledger, answer.answer_id) | {"charged": exact_text(question.epsilon) if drawn else "0"}
     if as_json:
         groups = [asdict(group) for group in answer.groups]

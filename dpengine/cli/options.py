@@ -176,7 +176,7 @@ def announce_new(ledger: Ledger) -> None:
 
     Also print why its loss would not be noticed. One in memory is for experiments.
     """
-    from dpengine.accounting.witness import unwritten
+    from dpengine.accounting.witness import COPIED, unwritten
 
     if ledger.address is None:
         warn("the ledger is in memory and ends with this command: nothing of what was spent is remembered, and the "
@@ -186,8 +186,7 @@ def announce_new(ledger: Ledger) -> None:
     if problem := unwritten(ledger.address):
         warn(problem)
     if ledger.copied:
-        warn("a copy of this ledger was used at another address, and what was spent there is not counted here: go on "
-             "with one of the two, and spend nothing more from the other")  # fmt: skip
+        warn(COPIED)
 
 
 def warn_of_clock(ledger: Ledger) -> None:

@@ -51,7 +51,6 @@ def release(plan: Path, table: Path, output: Path, charging: Charging, as_json: 
     from dpengine.isolation import run
 
     run.warm()  # another process imports the file readers while this one imports the rest
-    from dpengine.accounting.drawing import LAST_STAGE
     from dpengine.bundle.write import check_place
     from dpengine.sources.open import open_table
     from dpengine.spec.plan import Plan
@@ -74,7 +73,7 @@ def release(plan: Path, table: Path, output: Path, charging: Charging, as_json: 
     if unwritten is not None:
         finish([f"{unwritten}; {AGAIN}"], WRONG_USE)
     announce_new(ledger)
-    charged = exact_text(loaded.epsilon) if LAST_STAGE in show.reached else "0"
+    charged = exact_text(loaded.epsilon) if ledger.has_recorded(finished.release_id) else "0"
     summary = _summary_of(finished, loaded, ledger, output) | {"charged": charged}
     if as_json:
         click.echo(json.dumps(summary), err=beside)
