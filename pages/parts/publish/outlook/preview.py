@@ -107,8 +107,10 @@ def _show_curve(plan: Plan, numbers: dict[str, list[float]], measure: Measure | 
 
 def _show_head(title: str) -> bool:
     """Show the title, and that the numbers are made up; return whether they are to be drawn again."""
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.markdown(f"**{title}**", width="content", help=term("preview"))
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="preview-title"
+    ):
+        st.header(title, anchor=False, width="content", help=term("preview"))
         redraw = st.button(_("Draw again"), icon=":material/refresh:", key="redraw", type="tertiary")
     st.badge(_("Made-up numbers: your table has not been read for this"), icon=":material/science:", color="blue")
     return redraw
