@@ -227,7 +227,7 @@ def show_approved(ledger: Ledger, request: Request) -> None:
         st.markdown(
             _(
                 "**{dataset}**, ε = {epsilon}, sent by {whom}. {decision}",
-                dataset=plain(request.dataset),
+                dataset=plain(" · ".join(dict.fromkeys((title_of(ledger, request), request.dataset)))),
                 epsilon=exactly(request.epsilon),
                 whom=signed(request.asked_by, request.asked),
                 decision=decision(request),
