@@ -80,7 +80,9 @@ READING = (
     click.option("--encoding", help="Text encoding, if it is not UTF-8."),
     click.option("--delimiter", help="Separator of cells, if the header does not show it."),
     click.option("--sheet", help="Sheet of a workbook, if it is not the first one."),
-    click.option("--table", "of_database", metavar="NAME", help="Table of a DuckDB database, if it holds several."),
+    click.option(
+        "--table", "of_database", metavar="NAME", help="Table of a database; of a DuckDB file, if it holds several."
+    ),
     click.option(
         "--skip-rows", type=click.IntRange(0), default=0, help="Rows above the one with the names, such as a title."
     ),
