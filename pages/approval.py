@@ -11,11 +11,13 @@ from dpengine import BudgetError, Ledger, LedgerError, Plan, PlanError, predict
 from dpengine.accounting.approval.records import ALL
 from dpengine.accounting.approval.request import OPEN, Request, State
 from dpengine.accounting.entry import same_name
+from dpengine.bundle.report import provenance
 from dpengine.exact import exactly
 from dpengine.spec.wording import heading_of
 from dpengine.translation.catalogue import _, mark, plural
 from pages.parts.access.accounts import May
-from pages.parts.publish.approval_step import offer_paper, offer_withdrawal
+from pages.parts.publish.approval_step import ask_note, offer_paper, offer_withdrawal
+from pages.parts.publish.epsilon_step import say_what_it_means
 from pages.parts.publish.outlook import trial
 from pages.parts.publish.outlook.preview import in_words
 from pages.parts.shared.approval_wording import decision, name_of_actor, signed
@@ -51,7 +53,7 @@ def main() -> None:
     say_if_too_late(requests)
     st.header(_("Waiting"), anchor=False)
     if waiting:
-        show_request(ledger, choose_request(waiting))
+        show_request(ledger, choose_request(ledger, waiting))
     else:
         st.markdown(_("No plan waits for a decision."))
     if approved := [each for each in requests if each.state is State.APPROVED]:
@@ -82,19 +84,29 @@ def say_if_too_late(requests: list[Request]) -> None:
             st.warning(text, icon=":material/block:")
 
 
-def choose_request(waiting: list[Request]) -> Request:
-    """Return the request to look at; the earliest one is offered first."""
+def choose_request(ledger: Ledger, waiting: list[Request]) -> Request:
+    """Return the request to look at, chosen by the titles of the plans; the earliest one is offered first."""
     if len(waiting) == 1:
         return waiting[0]
+    titles = {each.request_id: title_of(ledger, each) for each in waiting}
     plans = plural("{n} plan", "{n} plans", len(waiting))
     st.markdown(f"**{plans}**")
     request: Request = st.selectbox(
         _("Plan to look at"),
         waiting,
-        format_func=lambda each: f"{each.dataset} · ε {exactly(each.epsilon)} · {name_of_actor(each.asked_by)}",
+        format_func=lambda each: (
+            f"{titles[each.request_id]} · ε {exactly(each.epsilon)} · {name_of_actor(each.asked_by)}"
+        ),
         key="approval_request",
     )
     return request
+
+
+def title_of(ledger: Ledger, request: Request) -> str:
+    """Return the title of a plan, else its dataset: one dataset may have several plans of one price."""
+    of_request = request.request_id
+    plan: Plan = visit().once(f"title-{of_request}", (), lambda: Plan.loads(ledger.approvals.plan_text(of_request)))
+    return plan.title or plan.dataset
 
 
 def show_request(ledger: Ledger, request: Request) -> None:
@@ -119,6 +131,7 @@ def show_request(ledger: Ledger, request: Request) -> None:
                 icon=":material/group:",
             )
         show_content(request, plan)
+        show_columns(plan)
         with st.expander(_("The plan, letter by letter"), icon=":material/description:"):
             if len(text) <= MAX_SHOWN:
                 st.code(text, language="yaml")
@@ -156,8 +169,19 @@ def show_content(request: Request, plan: Plan) -> None:
             return
     else:
         frame = visit().once("approval", request.plan_sha256, lambda: predict(plan))
-    st.markdown(in_words(plan))
+    st.markdown(in_words(plan, pictured=False))
     show_numbers(with_headings(plan, frame), predicted_columns(), alt=_("Predicted errors of each table"))
+    say_what_it_means(plan)
+
+
+def show_columns(plan: Plan) -> None:
+    """Show which values of each column are told apart, and how they are known: nobody reads that from a file."""
+    heads = [_("Column"), _("Kind"), _("Values"), _("How its values are known")]
+    rows = [
+        [plain(str(text)) for text in (each["label"] or each["name"], each["kind"], each["extent"], each["source"])]
+        for each in (provenance(plan, name) for name in plan.released)
+    ]
+    st.table(pd.DataFrame(rows, columns=heads), hide_index=True)
 
 
 def decide(request: Request) -> None:
@@ -166,7 +190,7 @@ def decide(request: Request) -> None:
         st.caption(_("You sent this. Another person decides."))
         offer_withdrawal(request)
         return
-    note = st.text_input(_("Note with your decision"), key=f"approval-note-{request.request_id}", max_chars=2_000)
+    note = ask_note(_("Note with your decision"), f"approval-note-{request.request_id}")
     with st.container(horizontal=True):
         # The keys name this request, so that a late click cannot decide on another one.
         approve = st.button(
@@ -175,7 +199,7 @@ def decide(request: Request) -> None:
         decline = st.button(_("Decline"), key=f"decline-{request.request_id}", icon=":material/block:")
     if approve or decline:
         try:
-            visit().decide(request.request_id, note.strip(), approve=approve)
+            visit().decide(request.request_id, note, approve=approve)
         except BudgetError as error:
             st.warning(all_faults(error), icon=":material/block:")
         else:
@@ -203,7 +227,7 @@ def show_approved(ledger: Ledger, request: Request) -> None:
         st.markdown(
             _(
                 "**{dataset}**, ε = {epsilon}, sent by {whom}. {decision}",
-                dataset=plain(request.dataset),
+                dataset=plain(" · ".join(dict.fromkeys((title_of(ledger, request), request.dataset)))),
                 epsilon=exactly(request.epsilon),
                 whom=signed(request.asked_by, request.asked),
                 decision=decision(request),

@@ -20,7 +20,7 @@ from pages.parts.ask.history import show_history
 from pages.parts.ask.wording import error_words, sensitivity_words
 from pages.parts.release.ledger_entry import show_answer
 from pages.parts.server.jobs import Progress
-from pages.parts.shared.bill import show_bill
+from pages.parts.shared.bill import show_bill, warn_of_ledger
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read
@@ -202,6 +202,7 @@ def _offer(question: Question, table: Table, data: bytes, resemblances: list[Res
     alike = [] if others else resemblances
     spent, left = ledger.spent(question.dataset, data, alike), ledger.left(question.dataset, data, alike)
     show_bill(spent, _("This question"), question.epsilon, left)
+    warn_of_ledger(ledger)
     try:
         ledger.check(question.dataset, data, question.epsilon, alike)
     except (BudgetError, LedgerError) as refused:

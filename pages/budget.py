@@ -18,6 +18,7 @@ from pages.parts.budget.history import show_history
 from pages.parts.budget.overview import show_overview
 from pages.parts.budget.planner import plan_ahead
 from pages.parts.budget.same_people import show_other_names
+from pages.parts.shared.bill import warn_of_ledger
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.entries_table import kinds_in_words
 from pages.parts.shared.glossary.help import term
@@ -123,6 +124,7 @@ st.markdown(
 )
 try:
     ledger, own_plan = visit().ledger, visit().plan
+    warn_of_ledger(ledger)
     if (selected := choose_dataset(ledger, own_plan)) is None:
         introduce()
         plan_ahead(own_plan, "", None, Fraction(0))

@@ -203,7 +203,7 @@ def _show_steps(plan: Plan | None, fault: str, refusal: str) -> None:
                 body()
         elif name in visit().settled:
             more = columns_step.all_tables() if name == "columns" else None
-            _show_folded(f"**{number} · {title}**  \n{summary()}", name, more)
+            _show_folded(f"{number} · {title}", summary(), name, more)
         else:
             st.caption(f"{number} · {title}")
     if opened:
@@ -266,11 +266,13 @@ def _show_heading(number: int, title: str) -> None:
         st.header(f"{number} · {title}", anchor=False)
 
 
-def _show_folded(line: str, name: str, more: str | None = None) -> None:
-    """Show a settled step in one line, with `more` as its help, and a button to change it."""
+def _show_folded(title: str, line: str, name: str, more: str | None = None) -> None:
+    """Show a settled step in one line under its title, with `more` as its help, and a button to change it."""
     with st.container(key=f"folded-{name}"):
         text, change = st.columns([5, 2.2], vertical_alignment="center", gap="small")
-        text.markdown(line, help=more)
+        with text.container(gap=None):
+            st.header(title, anchor=False)
+            st.markdown(line, help=more)
         change.button(
             _(CHANGES[name]),
             key=f"change-{name}",

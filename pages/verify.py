@@ -89,7 +89,8 @@ def show_outcome(
         show_wrong_key(name, signer, expected)
         return
     with st.container(border=True):
-        st.markdown(
+        verdict = st.warning if unreadable_key else st.success  # read out as soon as it is known
+        verdict(
             _(
                 ":material/key_off: **{name} is complete and consistent, but the key that you typed was not checked: "
                 "it cannot be read.**",
@@ -122,7 +123,7 @@ def show_outcome(
 def show_faults(refusal: ReleaseError, name: str) -> None:
     """Show what is wrong with a release file, and what to do."""
     with st.container(border=True):
-        st.markdown(_(":material/rule: **{name} is not a complete release.**", name=plain(name)))
+        st.error(_(":material/rule: **{name} is not a complete release.**", name=plain(name)))
         st.markdown(bullets(map(str, refusal.faults)))
         st.markdown(_("Get the file again from its source, and do not rely on the numbers in this one."))
 
@@ -130,7 +131,7 @@ def show_faults(refusal: ReleaseError, name: str) -> None:
 def show_wrong_key(name: str, signer: str | None, expected: str) -> None:
     """Say that a release file is not signed by the expected key, and what that means."""
     with st.container(border=True):
-        st.markdown(
+        st.error(
             _(":material/gpp_bad: **{name} is not signed.**", name=plain(name))
             if signer is None
             else _(

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from dpengine import Ledger
+from dpengine.accounting.entry import Charge, Outcome
 from dpengine.measure.strategy_base import Strategy
 from tests.charges import charge
 from tests.command import run
@@ -177,3 +178,31 @@ def test_names_of_the_same_data_are_listed_as_one_budget(tmp_path: Path) -> None
     (account,) = json.loads(run("ledger", "other", "--ledger", url, "--json").stdout)
     assert account["shares_with"] == ["clinic-2026"], "the same name in capitals is no other one"
     assert [entry["dataset"] for entry in account["releases"]] == ["clinic-2026", "other", "OTHER"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["release", "plan.yaml", "t.csv", "-o", "r.zip"],
+        ["ask", "plan.yaml", "t.csv", "--statistic=count", "--epsilon=1"],
+    ],
+)
+def test_what_another_process_published_meanwhile_is_not_said_to_be_charged(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two first publications at one moment, the ledger charges one; the other said that it had paid, too."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plan.yaml").write_text(CLINIC, encoding="utf-8")
+    (tmp_path / "t.csv").write_text("age,region,visit\n1,North,2024-01-01\n", encoding="utf-8")
+    command += ["--ledger", f"sqlite:///{tmp_path}/l.db", "--json"]
+    record, first = Ledger.record, []
+
+    def late(self: Ledger, charge: Charge, outcome: Outcome) -> bytes:
+        monkeypatch.setattr(Ledger, "record", record)
+        first.append(json.loads(run(*command).stdout))
+        return record(self, charge, outcome)
+
+    monkeypatch.setattr(Ledger, "record", late)
+    second = json.loads(run(*command).stdout)
+    assert (first[0]["charged"], second["charged"]) == ("1", "0")
+    assert len(Ledger(f"sqlite:///{tmp_path}/l.db").history()) == 1

@@ -239,6 +239,7 @@ class Ledger(LedgerAccess):
             ledger_access.crash_point("after_insert")
             hash_chain.add_payload(connection, number, outcome.payload)
             ledger_access.crash_point("before_commit")
+        self._recorded.add(outcome.release_id)
         return outcome.payload
 
     def verify_chain(self) -> None:

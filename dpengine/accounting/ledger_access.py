@@ -38,6 +38,7 @@ class LedgerAccess:
             self._secret = hash_chain.secret_of(connection)
             if self._store.begun:
                 witness.note(self._address, hash_chain.state_of(connection))
+        self._recorded: set[str] = set()  # ids of what this object charged
         self._see(owner)
 
     def _see(self, owner: str) -> None:
@@ -63,6 +64,10 @@ class LedgerAccess:
     def begun(self) -> bool:
         """Whether this object created the ledger, since there was none."""
         return self._store.begun
+
+    def has_recorded(self, release_id: str) -> bool:
+        """Return whether this object charged this release; False if another one did, also at the same moment."""
+        return release_id in self._recorded
 
     @property
     def copied(self) -> bool:

@@ -24,9 +24,10 @@ from platformdirs import user_state_path
 
 from dpengine.errors import Fault, LedgerError
 from dpengine.settings import settings, variable
-from dpengine.translation.catalogue import _, number, plural
+from dpengine.translation.catalogue import _, mark, number, plural
 
 __all__ = [
+    "COPIED",
     "Seen",
     "entries",
     "lost_entries",
@@ -38,6 +39,11 @@ __all__ = [
     "seen_elsewhere",
     "unwritten",
 ]
+
+COPIED = mark(
+    "a copy of this ledger was used at another address, and what was spent there is not counted here: go on with one "
+    "of the two, and spend nothing more from the other"
+)
 
 _noted: dict[Path, Seen] = {}  # notes of this process, in case no file can be written
 _unwritten: set[Path] = set()  # files of notes that could not be written

@@ -12,6 +12,7 @@ import click
 from dpengine.cli.charge import Charging, charge_of, charging_options, say_charge
 from dpengine.cli.options import PATH, announce_new, reporting, warn_of_clock
 from dpengine.cli.output import WRONG_USE, finish, say, stages
+from dpengine.cli.tables import TABLE, Given, open_given
 from dpengine.exact import exact_text
 
 __all__ = ["ask"]
@@ -21,7 +22,7 @@ STATISTICS = ("count", "proportion", "sum", "mean", "variance", "quantile", "mod
 
 @click.command()
 @click.argument("file", type=PATH)
-@click.argument("table", type=PATH, required=False)
+@click.argument("table", type=TABLE, required=False)
 @click.option("--statistic", type=click.Choice(STATISTICS), help="What to ask of a plan's columns.")
 @click.option("--of", multiple=True, metavar="COLUMN|CONDITION",
               help="The column to compute it from; for a proportion, the condition to meet, which may be "
@@ -41,7 +42,7 @@ STATISTICS = ("count", "proportion", "sum", "mean", "variance", "quantile", "mod
 @reporting
 def ask(  # click hands over one parameter for each argument and option
     file: Path,
-    table: Path | None,
+    table: Given | None,
     statistic: str | None,
     of: tuple[str, ...],
     level: str | None,
@@ -74,17 +75,15 @@ def ask(  # click hands over one parameter for each argument and option
     if table is None:
         finish(["name the table to ask, or give --dry-run for the price and the expected error"], WRONG_USE)
 
-    from dpengine.accounting.drawing import LAST_STAGE
     from dpengine.ask import ask as answer_to
     from dpengine.results.answer_wording import describe
-    from dpengine.sources.open import open_table
 
     ledger = charging.part.open()
     warn_of_clock(ledger)
-    with stages() as show, open_table(table, **charging.reading) as opened:
+    with stages() as show, open_given(table, charging.reading) as opened:
         answer = answer_to(opened, question, ledger, other_people=charging.other_people, progress=show)
     announce_new(ledger)
-    drawn = LAST_STAGE in show.reached
+    drawn = ledger.has_recorded(answer.answer_id)
     charge = charge_of(ledger, answer.answer_id) | {"charged": exact_text(question.epsilon) if drawn else "0"}
     if as_json:
         groups = [asdict(group) for group in answer.groups]

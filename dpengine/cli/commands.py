@@ -32,6 +32,7 @@ from dpengine.cli.release import release
 from dpengine.cli.replicates import replicates
 from dpengine.cli.rows_kept import rows_kept
 from dpengine.cli.settings import settings
+from dpengine.cli.tables import TABLE, Given, dataset_of, open_given
 from dpengine.cli.verify import verify
 from dpengine.errors import PlanError, TableError
 from dpengine.exact import exact_text
@@ -85,7 +86,7 @@ def _clearing_up_on_signals() -> Iterator[None]:
 
 
 @main.command()
-@click.argument("table", type=PATH)
+@click.argument("table", type=TABLE)
 @click.option(
     "--codebook",
     "book",
@@ -95,7 +96,7 @@ def _clearing_up_on_signals() -> Iterator[None]:
 )
 @reading_options
 @reporting
-def columns(table: Path, book: Path | None, reading: dict[str, Any], as_json: bool) -> None:
+def columns(table: Given, book: Path | None, reading: dict[str, Any], as_json: bool) -> None:
     """Print a first plan for TABLE, with blanks to fill in.
 
     It has names and kinds of columns, and never a value from the rows.
@@ -104,14 +105,13 @@ def columns(table: Path, book: Path | None, reading: dict[str, Any], as_json: bo
 
     run.warm()  # another process imports the file readers while this one imports the rest
     from dpengine.sources.codebook_file import load_codebook
-    from dpengine.sources.open import open_table
     from dpengine.sources.plan_template import DOUBT, first_plan, header_doubt
 
     codebook = None if book is None else load_codebook(book)
     for sentence in codebook.refused if codebook else ():
         warn(f"not read: {sentence}")
     try:
-        opened = open_table(table, **reading)
+        opened = open_given(table, reading)
     except TableError as error:
         if any(fault.path[:1] == ("header",) for fault in error.faults):
             warn(DOUBT)
@@ -119,7 +119,7 @@ def columns(table: Path, book: Path | None, reading: dict[str, Any], as_json: bo
     with opened:
         if doubt := header_doubt(field.name for field in opened.columns):
             warn(doubt)
-        text = first_plan(opened.columns, dataset=table.name.split(".")[0], book=codebook)
+        text = first_plan(opened.columns, dataset=dataset_of(table, reading), book=codebook)
         if as_json:
             listed = [{"name": field.name, "kind": field.kind_hint} for field in opened.columns]
             click.echo(json.dumps({"columns": listed, "plan": text}))

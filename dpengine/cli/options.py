@@ -80,7 +80,9 @@ READING = (
     click.option("--encoding", help="Text encoding, if it is not UTF-8."),
     click.option("--delimiter", help="Separator of cells, if the header does not show it."),
     click.option("--sheet", help="Sheet of a workbook, if it is not the first one."),
-    click.option("--table", "of_database", metavar="NAME", help="Table of a DuckDB database, if it holds several."),
+    click.option(
+        "--table", "of_database", metavar="NAME", help="Table of a database; of a DuckDB file, if it holds several."
+    ),
     click.option(
         "--skip-rows", type=click.IntRange(0), default=0, help="Rows above the one with the names, such as a title."
     ),
@@ -176,7 +178,7 @@ def announce_new(ledger: Ledger) -> None:
 
     Also print why its loss would not be noticed. One in memory is for experiments.
     """
-    from dpengine.accounting.witness import unwritten
+    from dpengine.accounting.witness import COPIED, unwritten
 
     if ledger.address is None:
         warn("the ledger is in memory and ends with this command: nothing of what was spent is remembered, and the "
@@ -186,8 +188,7 @@ def announce_new(ledger: Ledger) -> None:
     if problem := unwritten(ledger.address):
         warn(problem)
     if ledger.copied:
-        warn("a copy of this ledger was used at another address, and what was spent there is not counted here: go on "
-             "with one of the two, and spend nothing more from the other")  # fmt: skip
+        warn(COPIED)
 
 
 def warn_of_clock(ledger: Ledger) -> None:

@@ -21,6 +21,7 @@ from dpengine.cli.options import (
     warn_of_clock,
 )
 from dpengine.cli.output import WRONG_USE, Stages, finish, say, stages, warn, why_unwritten
+from dpengine.cli.tables import TABLE, Given, open_given
 from dpengine.errors import ReleaseError
 from dpengine.exact import exact_text
 
@@ -37,13 +38,13 @@ AGAIN = "the release is recorded, and running this again writes it at no cost"
 
 @click.command()
 @click.argument("plan", type=PATH)
-@click.argument("table", type=PATH)
+@click.argument("table", type=TABLE)
 @click.option(
     "-o", "--output", type=OUTPUT, required=True, help="Bundle to write: a file, or a pipe such as /dev/stdout."
 )
 @charging_options
 @reporting
-def release(plan: Path, table: Path, output: Path, charging: Charging, as_json: bool) -> None:
+def release(plan: Path, table: Given, output: Path, charging: Charging, as_json: bool) -> None:
     """Publish PLAN of TABLE once, and charge the ledger.
 
     Writes the release bundle. Where a second person has to approve, send PLAN with `ledger approval send` first.
@@ -51,9 +52,7 @@ def release(plan: Path, table: Path, output: Path, charging: Charging, as_json: 
     from dpengine.isolation import run
 
     run.warm()  # another process imports the file readers while this one imports the rest
-    from dpengine.accounting.drawing import LAST_STAGE
     from dpengine.bundle.write import check_place
-    from dpengine.sources.open import open_table
     from dpengine.spec.plan import Plan
 
     loaded = Plan.load(plan)
@@ -62,19 +61,19 @@ def release(plan: Path, table: Path, output: Path, charging: Charging, as_json: 
     except OSError as error:
         finish([f"{why_unwritten(output, error)}; nothing was spent"], WRONG_USE)
     check_address(charging.part.url)
-    check_output(output, plan, table, url=charging.part.url)
+    check_output(output, plan, *([table] if isinstance(table, Path) else []), url=charging.part.url)
     check_ending(
         output, [".zip"], "a release is a zip file, whose report.html opens in a browser and prints from there"
     )
     beside = _is_standard_output(output)  # then the summary goes to standard error: nothing may follow a bundle
     ledger = charging.part.open()
     warn_of_clock(ledger)
-    with stages() as show, open_table(table, **charging.reading) as opened:
+    with stages() as show, open_given(table, charging.reading) as opened:
         finished, unwritten = _publish(opened, loaded, ledger, output, show, other_people=charging.other_people)
     if unwritten is not None:
         finish([f"{unwritten}; {AGAIN}"], WRONG_USE)
     announce_new(ledger)
-    charged = exact_text(loaded.epsilon) if LAST_STAGE in show.reached else "0"
+    charged = exact_text(loaded.epsilon) if ledger.has_recorded(finished.release_id) else "0"
     summary = _summary_of(finished, loaded, ledger, output) | {"charged": charged}
     if as_json:
         click.echo(json.dumps(summary), err=beside)

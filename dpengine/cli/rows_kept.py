@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from dpengine.cli.charge import Charging, charging_options
-from dpengine.cli.options import PATH, announce_new, reporting
+from dpengine.cli.options import announce_new, reporting
 from dpengine.cli.output import WRONG_USE, finish, say, stages, warn
+from dpengine.cli.tables import TABLE, Given, open_given
 
 if TYPE_CHECKING:
     from dpengine.sources.table import Table
@@ -24,7 +24,7 @@ FOR_YOU = (
 
 
 @click.command("rows-kept")
-@click.argument("table", type=PATH)
+@click.argument("table", type=TABLE)
 @click.option("--id", "person", required=True, help="The column that identifies the person.")
 @click.option("--bound", "bounds", type=click.IntRange(1, 1_000_000), multiple=True,
               help="Rows that each person keeps at most; may be repeated. Default: 1 to 100.")  # fmt: skip
@@ -34,7 +34,7 @@ FOR_YOU = (
 @charging_options
 @reporting
 def rows_kept(
-    table: Path,
+    table: Given,
     person: str,
     bounds: tuple[int, ...],
     exact: bool,
@@ -49,13 +49,12 @@ def rows_kept(
     the ledger is charged before they are shown.
     """
     from dpengine.owner import BOUNDS
-    from dpengine.sources.open import open_table
 
     if exact == (epsilon is not None) or (epsilon is not None and not dataset):
         finish(["give either --exact, or --epsilon with --dataset"], WRONG_USE)
     wanted = tuple(dict.fromkeys(bounds)) or BOUNDS
     total: int | None = None
-    with open_table(table, **charging.reading) as opened:
+    with open_given(table, charging.reading) as opened:
         if epsilon is None:
             total, kept = _exact(opened, person, wanted)
         else:

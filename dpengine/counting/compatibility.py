@@ -81,15 +81,17 @@ def missing_columns(lacking: Sequence[str], names: list[str]) -> str:
     "the table lacks 2 columns: 'Age' (did you mean 'age'?), 'pay'; it has 'age', 'sex'"
     """
     several_missing = len(lacking) > 1
-    if header_doubt(names):  # the names may be a person's row, which no message may quote
+    if header_doubt(names):  # they may be a person's row, which no message may quote
         if several_missing:
             return _(
-                "the table lacks {n} columns: {columns}; its first line looks like data: add a line with the names",
+                "the table lacks {n} columns: {columns}; the names that it has look like data: add a line with the "
+                "names, or name the columns of a data frame",
                 n=number(len(lacking)),
                 columns=some_of(map(repr, lacking)),
             )
         return _(
-            "the table has no column {name}, and its first line looks like data: add a line with the names",
+            "the table has no column {name}, and the names that it has look like data: add a line with the names, or "
+            "name the columns of a data frame",
             name=repr(lacking[0]),
         )
     names_in_words = some_of(map(repr, names), MAX_KNOWN)

@@ -43,6 +43,7 @@ MAX_FAULTS = 100
 MAX_TYPED, MAX_ALIKE = 60, 500  # letters of a name, and names, among which a similar one is looked for
 ALIKE = 0.75  # how much a name resembles another, from 0 to 1, if that was most likely meant
 NEEDED = mark("this is needed and is not given")
+A_TEXT = mark("this must be a text; a number is written in quotes, such as '0'")  # frames of pandas number columns
 
 
 def _without(characters: str, message: str) -> AfterValidator:
@@ -163,7 +164,6 @@ _TYPES = {
     "less_than_equal": mark("Input should be less than or equal to {le}"),
     "literal_error": mark("Input should be {expected}"),
     "model_type": mark("Input should be a valid dictionary or instance of {class_name}"),
-    "string_type": mark("Input should be a valid string"),
     "string_unicode": mark("Input should be a valid string, unable to parse raw data as a unicode string"),
 }
 
@@ -211,7 +211,7 @@ def _sentence(fault: ErrorDetails, keys: Sequence[str]) -> str:
             if either:
                 context["expected"] = _("{listed} or {last}", listed=listed, last=last)
             return _(_TYPES[known], **context)
-    return fault["msg"].removeprefix("Value error, ")
+    return _(A_TEXT) if fault["type"] == "string_type" else fault["msg"].removeprefix("Value error, ")
 
 
 def _kind_needed(given: str, kinds: Sequence[str]) -> str:

@@ -113,12 +113,12 @@ def choose_settings() -> tuple[list[Fraction], str, Fraction]:
 
 
 def show_numbers_of_run(runs: list[Run], chosen: Market, lowest: float) -> None:
-    """Show the average loss of the best expert and of the first learners."""
+    """Show the average loss of the best expert and of every learner but the leader's followers."""
     best = plain(chosen.names[best_expert(on_grid(chosen.losses))])
     with st.grid(4, min_column_width=140):
         note = _("{expert}, on average; known only afterwards.", expert=best)
         st.metric(_("Best expert loses"), number(lowest, ".3f"), border=True, help=note)
-        for each in sorted(runs, key=lambda one: one.name != NO_PRIVACY)[:3]:
+        for each in sorted(runs, key=lambda one: one.name != NO_PRIVACY):
             if each.eta is not None:
                 label, regret = _("Learner, {name}", name=named(each.name)), float(each.regret[-1])
                 st.metric(label, number(each.loss, ".3f"), number(regret, "+.3f"), "inverse", border=True)

@@ -135,7 +135,9 @@ def test_a_file_without_a_header_gives_a_warning_that_quotes_no_value(tmp_path):
     (tmp_path / "t.csv").write_text(f"34,{CANARY}\n35,x\n")
     with (
         open_table(tmp_path / "t.csv") as opened,
-        pytest.raises(TableError, match="first line looks like data") as caught,
+        pytest.raises(
+            TableError, match="look like data: add a line with the names, or name the columns of a data frame"
+        ) as caught,
     ):
         check(opened, plan_of({"name": "34 years", **AGE}, unit={"id": CANARY.lower()}))
     assert CANARY not in str(caught.value)

@@ -80,7 +80,7 @@ def test_a_plan_goes_from_one_person_to_another_and_back(page_of: Callable[..., 
     page = settled(press(page_of(ANN, "publish"), "Use this sample"))
     assert "Publish once" not in labels(page)
     assert "needs a second person's approval" in texts(page)
-    labelled(page.text_input, "Note for the person who approves").set_value("as agreed")
+    labelled(page.text_area, "Note for the person who approves").set_value("as agreed")
     press(page, "Send for approval")
     assert f"Sent for approval by {ANN}" in texts(page).replace("*", "").replace("\N{WORD JOINER}", "")
     assert labels(page) >= {"Look again", "Withdraw it"}
@@ -98,7 +98,7 @@ def test_a_plan_goes_from_one_person_to_another_and_back(page_of: Callable[..., 
     for shown in (page, other):
         assert "Paper to sign" in {button.label for button in shown.get("download_button")}
     assert other.code[0].value == clinic().approvals.plan_text(request.request_id).rstrip()
-    labelled(other.text_input, "Note with your decision").set_value("fine")
+    labelled(other.text_area, "Note with your decision").set_value("fine")
     press(other, "Approve")
     assert "Approved, not yet published" in texts(other)
 
@@ -136,7 +136,7 @@ def test_the_decision_is_shown_where_the_request_was_sent(
     press(page, "Send for approval")
     if decision == "Decline":
         other = page_of(BOB)
-        labelled(other.text_input, "Note with your decision").set_value("too <b>exact</b>")
+        labelled(other.text_area, "Note with your decision").set_value("too <b>exact</b>")
         press(other, "Decline")
         sign_in(monkeypatch, ANN)
         press(page, "Look again")
@@ -177,10 +177,27 @@ def test_a_steward_sets_and_lifts_the_rule_and_nobody_who_publishes_does(page_of
     assert ledger().for_owner("group:school").approvals.rules() == []
 
 
+def test_who_approves_reads_what_is_told_apart_what_it_means_for_a_person_and_of_no_picture(
+    page_of: Callable[..., AppTest],
+) -> None:
+    """They saw names of columns and errors, and had to read bins and values from the plan's file."""
+    sent(survey(rows_about=None))
+    page = page_of(SAM)
+    assert "can become **at most 62.3 % sure** by seeing the release" in texts(page)
+    assert "would be mostly noise." in texts(page)
+    assert "the picture assumes" not in texts(page), "there is none here"
+    (columns,) = (each.value for each in page.table)
+    assert list(columns["Column"]) == list(PLAN.released)
+    assert all(columns["Values"])
+    assert all(columns["How its values are known"])
+
+
 @pytest.mark.nightly
 def test_several_plans_are_looked_at_one_by_one(page_of: Callable[..., AppTest]) -> None:
     first, second = sent(), sent(survey(title="Another", dataset="wages"), BOB)
     page = page_of(SAM)
+    options = labelled(page.selectbox, "Plan to look at").options
+    assert [each.partition(" · ")[0] for each in options] == ["For the *annual* report", "Another"]
     assert "For the *annual* report" in texts(page)
     labelled(page.selectbox, "Plan to look at").set_value(labelled(page.selectbox, "Plan to look at").options[1]).run()
     assert not page.exception

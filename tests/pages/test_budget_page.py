@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -366,3 +367,14 @@ def test_the_axis_of_what_is_spent_holds_the_cap_and_the_current_plan(
 ) -> None:
     figure = spending_figure([("one", paid)], planned, cap)
     assert figure.layout.xaxis.range[1] > max(paid + (planned or 0), cap or 0)
+
+
+def test_a_copy_of_the_ledger_that_was_used_elsewhere_is_said(
+    book: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the command line said it, which who publishes on the page never sees."""
+    monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(tmp_path / "state"))
+    copied = Ledger(f"sqlite:///{shutil.copy(tmp_path / 'ledger.db', tmp_path / 'copy.db')}")
+    assert "at another address" not in texts(page(plan()))
+    spend(copied, 1)
+    assert "A copy of this ledger was used at another address, and what was spent there is not" in texts(page(plan()))

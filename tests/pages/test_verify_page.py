@@ -53,7 +53,8 @@ def page(payload: bytes | None = None, name: str = "release.zip") -> AppTest:
 
 
 def words(at: AppTest) -> str:
-    return "\n".join(element.value for element in (*at.markdown, *at.caption, *at.header))
+    kinds = (at.markdown, at.caption, at.header, at.success, at.error)
+    return "\n".join(element.value for kind in kinds for element in kind)
 
 
 def changed(bundle: bytes, member: str, by: bytes) -> bytes:
@@ -124,7 +125,7 @@ def test_the_numbers_of_a_chosen_table_are_those_of_the_release(finished: Releas
 def test_the_faults_of_an_invalid_release_are_listed_and_nothing_is_promised(finished: Release, spoil: object) -> None:
     at = page(spoil(finished.bundle))  # type: ignore[operator]
     shown = words(at)
-    assert "is not a complete release" in shown
+    assert "is not a complete release" in at.error[0].value, "in red, and read out"
     assert "- " in shown
     assert "What it promises" not in shown
 
@@ -138,7 +139,8 @@ def verified(payload: bytes, key: str) -> str:
 
 def test_the_four_outcomes_are_distinguished(finished: Release) -> None:
     own, unsigned = str(finished.signed_by), finished.bundle[: -signature.COMMENT_BYTES - 2] + b"\0\0"
-    shown = words(page(finished.bundle))
+    shown = words(accepted := page(finished.bundle))
+    assert "is complete and consistent" in accepted.success[0].value
     assert f"Signed by the key `{own}`**, which was not compared" in shown
     assert "unknown key proves nothing by itself" in shown
     assert "Signed by the key that you expect" in verified(finished.bundle, own)

@@ -83,3 +83,13 @@ def test_other_columns_of_objects_do_not_matter() -> None:
     frame = pd.DataFrame({"x": range(12), "y": HOURS, "z": COLOURS})
     made = release(frame, Plan(dataset="d", epsilon=1000, columns=[NUMBERS], tables=[["x"]]))
     assert made.tables["x",]["count"].tolist() == [5, 6, 1, 0]
+
+
+def test_columns_that_pandas_has_numbered_are_found_by_their_numbers_as_texts() -> None:
+    """A frame has no first line that could look like data, and the message said that it does."""
+    frame = pd.DataFrame({0: [1, 2, 3], "sex": ["f", "m", "f"]})
+    plan = Plan(dataset="d", epsilon=1, columns=[NUMBERS | {"name": "0"}], tables=[["0"]])
+    assert ("0",) in release(frame, plan).tables
+    plan = Plan(dataset="d", epsilon=1, columns=[NUMBERS], tables=[["x"]])
+    with pytest.raises(TableError, match=r"names that it has look like data: .* or name the columns of a data frame"):
+        release(frame, plan)

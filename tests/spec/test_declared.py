@@ -49,6 +49,7 @@ def test_one_value_in_place_of_a_list_is_one_fault(make: Callable[[Any], object]
         (lambda: Amount(name="pay", **{"from": 0}), "to: this is needed"),  # type: ignore[arg-type]
         (lambda: Category(name="sex", categories=["f"]), "categories: this key is not known here; .* values, words"),  # type: ignore[call-arg]
         (lambda: Mean(of=Grid(name="pay", low=0, hihg=9, step=1)), "hihg: this key .* did you mean 'high'"),  # type: ignore[call-arg]
+        (lambda: YesNo(name=0), "this must be a text; a number is written in quotes, such as '0'"),  # type: ignore[arg-type]
     ],
 )  # fmt: skip
 def test_faults_name_what_the_caller_may_write(make: Callable[[], object], message: str) -> None:

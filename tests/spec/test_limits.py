@@ -111,7 +111,7 @@ def test_a_list_with_a_wrong_entry_is_one_fault() -> None:
     with pytest.raises(PlanError) as refused:
         Plan.loads(plan_of(f"{{name: a, kind: category, values: [{'{}, ' * 10_000}]}}"))
     assert [str(fault) for fault in refused.value.faults] == [
-        "columns → 1 (a) → values → 1: Input should be a valid string"
+        "columns → 1 (a) → values → 1: this must be a text; a number is written in quotes, such as '0'"
     ]
 
 

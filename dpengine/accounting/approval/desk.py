@@ -28,7 +28,7 @@ from dpengine.translation.catalogue import _, mark, number
 if TYPE_CHECKING:
     from dpengine.spec.plan import Plan
 
-__all__ = ["Approvals"]
+__all__ = ["MAX_NOTE", "Approvals"]
 
 MAX_NOTE = 2_000  # characters
 _STATES = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpengine import BudgetError, Plan, predict
+from dpengine.accounting.approval.desk import MAX_NOTE
 from dpengine.accounting.approval.request import OPEN, Request, State
 from dpengine.accounting.entry import same_name
 from dpengine.bundle.approval_paper import Budget, approval_paper
@@ -18,7 +19,7 @@ from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategy import is_adaptive
 
-__all__ = ["offer_paper", "offer_withdrawal", "show"]
+__all__ = ["ask_note", "offer_paper", "offer_withdrawal", "show"]
 
 MAX_OTHERS = 3  # other plans that are named
 
@@ -91,7 +92,7 @@ def _offer_to_send(plan: Plan, before: Request | None, *, other_people: bool, ne
             why=why,
         )
     )
-    note = st.text_input(_("Note for the person who approves"), key=visit().fresh_key("approval-note"), max_chars=2_000)
+    note = ask_note(_("Note for the person who approves"), visit().fresh_key("approval-note"))
     if st.button(
         _("Send for approval"),
         type="primary",
@@ -100,12 +101,17 @@ def _offer_to_send(plan: Plan, before: Request | None, *, other_people: bool, ne
         width="stretch",
     ):
         try:
-            visit().send_for_approval(plan, note.strip(), other_people=other_people)
+            visit().send_for_approval(plan, note, other_people=other_people)
         except BudgetError as error:
             st.warning(all_faults(error), icon=":material/block:")
         else:
             visit().renew("approval-note")
             st.rerun()
+
+
+def ask_note(label: str, key: str) -> str:
+    """Ask for a note of a few lines."""
+    return st.text_area(label, key=key, max_chars=MAX_NOTE, height=68).strip()
 
 
 def _name_other_plans(plan: Plan) -> None:

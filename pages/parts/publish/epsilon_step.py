@@ -27,7 +27,7 @@ from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategy import is_adaptive, why
 
-__all__ = ["choose_epsilon", "epsilon_is_read"]
+__all__ = ["choose_epsilon", "epsilon_is_read", "say_what_it_means"]
 
 TRIED = rungs("0.01", "100")
 WAYS = (mark("Slide"), mark("Type it"), mark("From an error"))
@@ -59,7 +59,7 @@ def choose_epsilon(plan: Plan) -> None:
         ask_if_unsaid(plan)
         way = choose_one(_("Set it by"), WAYS, visit().key("way"), label_visibility="collapsed")
         dict(zip(WAYS, (_ask_on_slider, _ask_exactly, _ask_error), strict=True))[way](plan)
-    _say_what_it_means(plan)
+    say_what_it_means(plan)
     _choose_strategy(plan)
     with st.expander(_("For the curious"), icon=":material/school:"):
         st.markdown(
@@ -74,7 +74,7 @@ def choose_epsilon(plan: Plan) -> None:
         st.caption(_(KNOWN))
 
 
-def _say_what_it_means(plan: Plan) -> None:
+def say_what_it_means(plan: Plan) -> None:
     """Say how sure anyone can become about a person, or about an answer of theirs, and caution against a large ε."""
     belief, of_answer = (certainty(posterior(0.5, times * plan.epsilon)) for times in (1, 2))
     st.markdown(

@@ -9,18 +9,16 @@ from fractions import Fraction
 import streamlit as st
 
 from dpengine import BudgetError, Ledger, LedgerError, Plan, PrivateReleaseError
-from dpengine.accounting.clock import clock_behind
 from dpengine.accounting.entry import Entry, Kind, Resemblance
 from dpengine.exact import exact_text, exactly
 from dpengine.release import resembling
 from dpengine.sources.table import Table
-from dpengine.spec.wording import capitalised
 from dpengine.translation.catalogue import _, day
 from pages.parts.access.accounts import May
 from pages.parts.publish import approval_step, progress
 from pages.parts.publish.epsilon_step import epsilon_is_read
 from pages.parts.publish.words_for_readers import ask_words
-from pages.parts.shared.bill import show_bill
+from pages.parts.shared.bill import show_bill, warn_of_ledger
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import offer_file
@@ -75,7 +73,7 @@ def publish_step(plan: Plan) -> None:
         _say_who_has_this_title(plan, ledger)
     readable = epsilon_is_read()
     if readable:
-        _say_what_publishing_does(bill, ledger.history())
+        _say_what_publishing_does(bill, ledger)
     else:
         st.markdown(":material/report: " + _("What is typed in step 5 is no ε. Correct it there before you publish."))
     possible = readable and bill.refusal is None
@@ -168,7 +166,7 @@ def _say_how_it_ended(bill: _Bill) -> None:
         _refused(ended, bill.left)
 
 
-def _say_what_publishing_does(bill: _Bill, history: Sequence[Entry]) -> None:
+def _say_what_publishing_does(bill: _Bill, ledger: Ledger) -> None:
     """Say that it costs nothing again, why it would be refused, or what it spends."""
     if bill.published:
         st.markdown(_("**Already published: costs 0.** The same plan on the same data always gives the same release."))
@@ -184,8 +182,7 @@ def _say_what_publishing_does(bill: _Bill, history: Sequence[Entry]) -> None:
             ),
             help=term("trust"),
         )
-        if problem := clock_behind(history):
-            st.warning(plain(f"{capitalised(problem)}."), icon=":material/schedule:")
+        warn_of_ledger(ledger)
 
 
 def _say_what_is_there(bill: _Bill, entry: Entry | None) -> None:

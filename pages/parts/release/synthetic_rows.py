@@ -46,7 +46,8 @@ def show_rows(release: Release) -> None:
     """Show the first rows, and on request compare counts of all rows with the tables, which is slow for many rows."""
     published = int(release.counts(()))
     with st.container(border=True, key="rows"):
-        st.markdown(_("**Synthetic rows**"), help=term("synthetic-rows"))
+        with st.container(key="rows-title"):
+            st.header(_("Synthetic rows"), anchor=False, help=term("synthetic-rows"))
         st.caption(
             _(
                 "Made-up rows that add up to the published tables. Numbers and dates are spread evenly over their bin "

@@ -6,10 +6,15 @@ from fractions import Fraction
 
 import streamlit as st
 
+from dpengine import Ledger
+from dpengine.accounting.clock import clock_behind
+from dpengine.accounting.witness import COPIED
 from dpengine.exact import exactly
+from dpengine.spec.wording import capitalised
 from dpengine.translation.catalogue import _
+from pages.parts.shared.wording import plain
 
-__all__ = ["show_bill"]
+__all__ = ["show_bill", "warn_of_ledger"]
 
 
 def show_bill(spent: Fraction, what: str, price: Fraction, left: Fraction | None) -> None:
@@ -26,3 +31,11 @@ def show_bill(spent: Fraction, what: str, price: Fraction, left: Fraction | None
     with st.grid(3, min_column_width=110):
         for name, value in {_("Spent so far"): exactly(spent), what: exactly(price), label: rest}.items():
             st.metric(name, value)
+
+
+def warn_of_ledger(ledger: Ledger) -> None:
+    """Warn of a clock that is behind the ledger, and of charges that only a copy of it holds."""
+    if problem := clock_behind(ledger.history()):
+        st.warning(plain(f"{capitalised(problem)}."), icon=":material/schedule:")
+    if ledger.copied:
+        st.warning(plain(f"{capitalised(_(COPIED))}."), icon=":material/file_copy:")

@@ -61,7 +61,7 @@ def show_contents(
         "table": text(_("table")),
         "counted": text(_("counted")),
         "cells": st.column_config.NumberColumn(_("cells"), format="%,d"),
-        "within": text("±", alignment="right", help=_("95 in 100 counts of the table lie within it.")),
+        "within": text(_("95 in 100 within ±"), alignment="right"),
     }
     show_numbers(pd.DataFrame(tables), columns, alt=_("Published tables and their error"))
     _show_numbers_of_one(manifest, headings, content)

@@ -47,6 +47,9 @@ def lines(at: AppTest, chart: int) -> dict[str, dict[str, list[float]]]:
 
 def test_every_learner_is_drawn_and_listed() -> None:
     at = page()
+    assert [each.label for each in at.metric][1:] == [
+        "Learner, no privacy", "Learner, ε = 0.1", "Learner, ε = 1", "Learner, ε = 10",
+    ]  # fmt: skip
     drawn = lines(at, 0)
     assert {"ε = 0.1", "ε = 1", "ε = 10", "no privacy", "follow the leader"} <= set(drawn)
     shown = at.dataframe[0].value.set_index("learner")

@@ -447,8 +447,8 @@ def test_the_preview_follows_the_plans_first_table_until_a_person_chooses_anothe
         visit_of(page).refresh(from_plan(letters_plan([2, 2, 2], tables)))
         settled(page.run())
         assert page.selectbox(key="preview-table").value == tuple(tables[0])
-    folded = next(text.value for text in page.markdown if "What to publish" in text.value)
-    assert "and 1 more" in folded
+    assert "2 · What to publish" in [each.value for each in page.header], "a heading for screen readers"
+    assert any("and 1 more" in text.value for text in page.markdown)
     assert "a × c" in columns_left_out(page)
     page.selectbox(key="preview-table").set_value(("b",)).run()
     settled(page.run())
@@ -468,4 +468,12 @@ def test_the_preview_follows_the_plans_first_table_until_a_person_chooses_anothe
 
 def columns_left_out(page: AppTest) -> str:
     """Return the help of the folded step, which names every table."""
-    return next(text.help for text in page.markdown if "What to publish" in text.value)
+    return next(text.help for text in page.markdown if "and 1 more" in text.value)
+
+
+def test_every_step_and_part_of_the_page_has_a_heading_for_screen_readers() -> None:
+    """Steps that were done, and what readers will see, were bold texts: none was in the list of headings."""
+    page = settled(press(visit(), "Use this sample"))
+    shown = [each.value for each in page.header]
+    assert [each[:1] for each in shown if each[:1].isdigit()] == [*"123456"]
+    assert "What readers will see" in shown

@@ -107,8 +107,10 @@ def _show_curve(plan: Plan, numbers: dict[str, list[float]], measure: Measure | 
 
 def _show_head(title: str) -> bool:
     """Show the title, and that the numbers are made up; return whether they are to be drawn again."""
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.markdown(f"**{title}**", width="content", help=term("preview"))
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="preview-title"
+    ):
+        st.header(title, anchor=False, width="content", help=term("preview"))
         redraw = st.button(_("Draw again"), icon=":material/refresh:", key="redraw", type="tertiary")
     st.badge(_("Made-up numbers: your table has not been read for this"), icon=":material/science:", color="blue")
     return redraw
@@ -172,14 +174,17 @@ def _with_words_of(plan: Plan, drawn: Result) -> Result:
     return replace(drawn, plan=plan.as_decided(drawn.plan))
 
 
-def in_words(plan: Plan) -> str:
-    """Return how wrong the chosen table would be, in one sentence for each fact."""
+def in_words(plan: Plan, *, pictured: bool = True) -> str:
+    """Return how wrong the chosen table would be, in one sentence for each fact.
+
+    Unless it is `pictured`, nothing is said of the made-up release that *Publish* shows.
+    """
     if not is_adaptive(plan):
         table = _table_to_show(plan)
         return visit().once(
             "in-words",
-            (plan, table, language()),
-            lambda: _facts(plan, predict_table(plan, table).assign(table=name_of(table))),
+            (plan, table, pictured, language()),
+            lambda: _facts(plan, predict_table(plan, table).assign(table=name_of(table)), pictured=pictured),
             most=trial.KEPT,
         )
     last = trial.errors(plan)
@@ -187,7 +192,7 @@ def in_words(plan: Plan) -> str:
         return _("For *adaptive* the error cannot be computed beforehand. It is being tried out on made-up people.")
     of, tried = last
     facts = [
-        _facts(of, tried, trial.drawn_of(of)),
+        _facts(of, tried, trial.drawn_of(of), pictured=pictured),
         _("This was tried out on made-up people; your table may do better or worse."),
     ]
     if of.epsilon != plan.epsilon:
@@ -222,8 +227,11 @@ def _typical_error(error: float, **names: str) -> str:
     )
 
 
-def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None) -> str:
-    """Say what is predicted for the chosen table, and what readers would see of a made-up release, if it is `drawn`."""
+def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None, *, pictured: bool) -> str:
+    """Say what is predicted for the chosen table.
+
+    Also say what readers would see of a made-up release, if it is `drawn`, and `pictured` on the same page.
+    """
     table = _table_to_show(plan)
     unit = noun(plan, table)
     row = predicted[predicted["table"] == name_of(table)].iloc[0]
@@ -235,7 +243,7 @@ def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None) -> 
             _("At ε = {epsilon} readers get intervals of about **±{half_width}** {unit} for a cell of {table}, if its "
               "columns depend on each other as usual.",
               epsilon=epsilon, half_width=people(cell), unit=unit, table=name),
-            *([] if drawn is None else [_noise_seen(drawn, table)]),
+            *([_noise_seen(drawn, table)] if drawn is not None and pictured else []),
         ]  # fmt: skip
     elif cell >= EXACT:
         facts = [
@@ -254,7 +262,7 @@ def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None) -> 
     else:
         facts.append(_("The total is **almost certain** to be exact."))
     if drawn is None or cell < EXACT:
-        facts.append(_noise(plan, table, cell))
+        facts.append(_noise(plan, table, cell, pictured=pictured))
     facts.append(left_aside(plan, [table]))
     return " ".join(filter(None, [*of_amounts, *facts, *findable_in_words(plan)]))
 
@@ -276,10 +284,10 @@ def _noise_seen(drawn: Result, table: tuple[str, ...]) -> str:
     )
 
 
-def _noise(plan: Plan, table: tuple[str, ...], cell: float) -> str:
+def _noise(plan: Plan, table: tuple[str, ...], cell: float, *, pictured: bool) -> str:
     """Say how many cells would be mostly noise if counts have intervals of ±`cell`."""
     if plan.rows_about is None:
-        return _noise_by_size(plan, table)
+        return _noise_by_size(plan, table, pictured=pictured)
     made_up, unit = MockCells.of(plan, table), rows_noun(plan)
     noisy = round(float(made_up.mostly_noise(cell)) * made_up.cells)
     if not noisy:
@@ -289,14 +297,18 @@ def _noise(plan: Plan, table: tuple[str, ...], cell: float) -> str:
              noisy=number(noisy), cells=number(made_up.cells), rows=number(plan.rows_about), unit=unit)  # fmt: skip
 
 
-def _noise_by_size(plan: Plan, table: tuple[str, ...]) -> str:
+def _noise_by_size(plan: Plan, table: tuple[str, ...], *, pictured: bool) -> str:
     """Say from which size on at most half of the cells of a table are mostly noise, as its size is not stated."""
     least = rows_of_use(plan, [table])
     if least is None:
         return _("Noise would hardly matter in it.")
+    named = {"least": number(least), "unit": noun(plan, table)}
+    if not pictured:
+        return _("With fewer than about **{least} {unit}** in the table, most of its cells would be mostly noise.",
+                 **named)  # fmt: skip
     return _("With fewer than about **{least} {unit}** in the table, most of its cells would be mostly noise; the "
              "picture assumes {rows}.",
-             least=number(least), unit=noun(plan, table), rows=number(ASSUMED_ROWS))  # fmt: skip
+             rows=number(ASSUMED_ROWS), **named)  # fmt: skip
 
 
 def as_findable(plan: Plan) -> Plan:
