@@ -20,7 +20,7 @@ from dpengine.marginals.measurement import (
     Measurement,
     Measurements,
 )
-from dpengine.noise.threshold import least_shown
+from dpengine.noise.threshold import release_threshold
 from dpengine.spec.categories.universe import Universe
 from tests.boxes import measured_boxes
 
@@ -103,4 +103,4 @@ def test_keys_are_shown_from_a_number_that_noise_for_all_rows_of_a_person_seldom
     among = Universe(pattern="@##")
     found = FoundKeys.none("word", among, Fraction(2), rows)
     assert found.scale == rows / (2 * among.share)
-    assert found.least == least_shown(among.keys, found.scale, among.chance)
+    assert found.least == release_threshold(among.keys, found.scale, among.chance)

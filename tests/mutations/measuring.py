@@ -298,8 +298,8 @@ FAULTS = [
     Fault(
         "a choice of pairs is said to move by one row of each person",
         PAIRS,
-        "PERMUTE_AND_FLIP, each * picks, GRAIN * run.sensitivity)",
-        "PERMUTE_AND_FLIP, each * picks, GRAIN)",
+        "PERMUTE_AND_FLIP, per_pick * picks, GRAIN * run.sensitivity)",
+        "PERMUTE_AND_FLIP, per_pick * picks, GRAIN)",
         f"{OF_PAIRS}::test_a_choice_of_pairs_states_what_it_is_charged_and_what_a_person_moves",
     ),
     Fault(
@@ -1527,8 +1527,8 @@ FAULTS = [
     Fault(
         "keys are shown from a number that noise for one row a person seldom reaches",
         "dpengine/marginals/measurement.py",
-        "least_shown(among.keys, rows / share, among.chance)",
-        "least_shown(among.keys, 1 / share, among.chance)",
+        "release_threshold(among.keys, rows / share, among.chance)",
+        "release_threshold(among.keys, 1 / share, among.chance)",
         "tests/marginals/test_measurement.py"
         "::test_keys_are_shown_from_a_number_that_noise_for_all_rows_of_a_person_seldom_reaches",
     ),
