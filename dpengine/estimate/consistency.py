@@ -61,8 +61,8 @@ MAX_FITTED = 2**25  # cells of a joint table × tables: beyond it pairs are as n
 MUCH_NOISE = (
     1.0  # mean noise per table, as a part of all people: beyond, pairs are nearer (benchmarks/larger_tables.py)
 )
-# As a guess at pairs, columns are smoothed as if their noise were this much wider: 0.5 % less error at ε = 0.1 to 1 on
-# 360 random plans, for factors from 1.25 to 1.5. Sums of many draws have lighter tails than one draw of equal variance.
+# As guesses at pairs, columns are smoothed as if their noise were this much wider: half a percent less error
+# (benchmarks/columns_together.py). Sums of many draws have lighter tails than one draw of equal variance.
 WIDER = 1.25
 FEW_TABLES = 20  # with up to this many measured tables, fits also use how unequal counts are, which takes longer
 MAX_RAKED = 20_000_000  # cells × pairs of columns, beyond which a model of a table takes too long
