@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from dpengine.cli.output import WRONG_USE, finish
 
 if TYPE_CHECKING:
@@ -22,16 +20,12 @@ _ADDRESS = re.compile(r"[A-Za-z][\w+.-]+://")
 _AS_FILES = {"names_given": True, "skip_rows": 0, "skip_last": 0, "number_names": False}
 
 
-class _TableType(click.ParamType):
-    """An address stays as it is: as a path, it would lose a slash."""
-
-    name = "table"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Given:
-        return value if isinstance(value, Path) or _ADDRESS.match(str(value)) else Path(value)
+def _given(text: str) -> Given:
+    """Return a path, or an address as it is: as a path, it would lose a slash."""
+    return text if _ADDRESS.match(text) else Path(text)
 
 
-TABLE = _TableType()
+TABLE = _given  # the type of the argument
 
 
 def open_given(table: Given, reading: Mapping[str, Any]) -> Table:

@@ -227,7 +227,7 @@ def _typical_error(error: float, **names: str) -> str:
     )
 
 
-def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None, *, pictured: bool) -> str:
+def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None, *, pictured: bool = True) -> str:
     """Say what is predicted for the chosen table.
 
     Also say what readers would see of a made-up release, if it is `drawn`, and `pictured` on the same page.
