@@ -170,11 +170,13 @@ def test_latent_classes_are_followed_only_where_they_are_clearly_nearer(unit: in
     assert follow == {FOLLOW: True, DO_NOT: False}
 
 
-def with_one_more(counts: Ints, unit: int) -> Iterator[Ints]:
-    """The counts with one person more, all of whose rows lie in one cell: twelve cells, large and small ones."""
-    for number in range(12):
+def with_one_more(counts: Ints, unit: int, by_chance: int = 0) -> Iterator[Ints]:
+    """The counts with one person more, all of whose rows lie in one cell: twelve in order, and some drawn by chance."""
+    in_order = [[number + number // 5 * axis for axis in range(counts.ndim)] for number in range(12)]
+    drawn = np.random.default_rng(1).integers(0, 2**20, (by_chance, counts.ndim)).tolist()
+    for cell in (*in_order, *drawn):
         more = counts.copy()
-        more[tuple((number + number // 5 * axis) % size for axis, size in enumerate(counts.shape))] += unit
+        more[tuple(place % size for place, size in zip(cell, counts.shape, strict=True))] += unit
         yield more
 
 
@@ -187,7 +189,7 @@ def test_what_a_person_costs_at_most_adds_up_to_epsilon_exactly(case: str, unit:
     first = recorded_work(measured(case, unit, joint), without_noise=True)
     assert RESULTS[first.stored].cost == epsilon
     costs = []
-    for more in with_one_more(joint, unit):
+    for more in with_one_more(joint, unit, 40):
         second = replayed_work(measured(case, unit, more), first)
         assert second.stored == first.stored
         costs.append(prices(first, second))
