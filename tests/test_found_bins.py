@@ -280,7 +280,7 @@ def test_shares_leave_half_of_epsilon_to_the_tables() -> None:
     second = PLAN.replace(
         "columns:", "columns:\n  - {name: debt, kind: number, from: 0, to: 9, bins: {count: 3, share: 0.45}}"
     )
-    assert plan(second).finds == ("pay",), "a column that no table uses costs nothing"
+    assert plan(second).found_columns == ("pay",), "a column that no table uses costs nothing"
     with pytest.raises(dpe.PlanError, match=r"would take 0\.55 of ε"):
         plan(second.replace("[sex]]", "[sex], [debt]]"))
     distinct = PLAN.replace(

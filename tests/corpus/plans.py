@@ -54,7 +54,7 @@ PLANS: Mapping[str, tuple[bytes | Callable[[], str], str]] = {
         plan_of("{name: a, kind: date, from: 2024-02-30, to: 2025-01-01, by: day}").encode(), "from"
     ),
     "no values": (plan_of("{name: a, kind: category, values: []}").encode(), "list the values"),
-    "values that are lists": (lambda: plan_of(f"{{name: a, kind: category, values: [{'[], ' * 9_999}]}}"), "valid str"),
+    "values that are lists": (lambda: plan_of(f"{{name: a, kind: category, values: [{'[], ' * 9_999}]}}"), "be a text"),
     "a codebook above": (plan_of("{name: a, kind: category, codebook: ../x.csv}").encode(), "folder of the plan"),
     "a codebook of no name": (plan_of('{name: a, kind: category, codebook: "a\\0.csv"}').encode(), "a"),
     "ε of nothing": (GOOD.replace("epsilon: 1", "epsilon: 0").encode(), "above 0"),

@@ -72,6 +72,6 @@ def test_the_command_line_and_the_page_say_what_is_wrong_with_a_release_file(nam
     page.switch_page("pages/verify.py").run()
     page.file_uploader(key="verify_file").upload(path.name, path.read_bytes()).run()
     assert not page.exception
-    shown = "\n".join(element.value for element in page.markdown)
+    shown = "\n".join(element.value for element in (*page.markdown, *page.success, *page.error))
     assert ("is complete and consistent.**" in shown) == (not fragment)
     assert ("is not a complete release" in shown) == bool(fragment)

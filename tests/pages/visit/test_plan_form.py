@@ -253,7 +253,7 @@ def test_bins_that_are_to_be_found_are_kept_with_their_range(text: str) -> None:
     plan = Plan(dataset="d", epsilon=1, columns=[column], tables=[["pay"]])
     assert to_plan(file.read(plan.dumps()).entries) == plan
     stated = written | {"bins": None, "edges": ["0", "9"]}
-    assert plan_of_one(cleaned(stated), "pay").finds == (), "what a person states stands instead"
+    assert plan_of_one(cleaned(stated), "pay").found_columns == (), "what a person states stands instead"
 
 
 @pytest.mark.parametrize("text", ["0 to 90 by 1, upper bound found", "-5 to 95 by 0.5, upper bound found, share 0.2"])
@@ -269,7 +269,7 @@ def test_an_upper_bound_that_is_to_be_found_is_kept_with_its_share(text: str) ->
     plan = Plan(dataset="d", epsilon=1, columns=[column, {"name": "sex", "kind": "yesno"}], tables=tables)
     assert to_plan(file.read(plan.dumps()).entries) == plan
     stated = written | {"upper": None, "knots": ["0", "1", "90"], "from": "0", "to": "90"}
-    assert plan_of_one(cleaned(stated), "pay").finds == (), "what a person states stands instead"
+    assert plan_of_one(cleaned(stated), "pay").found_columns == (), "what a person states stands instead"
     found = column.with_high(column.low + 50)
     assert entry(found) == written, "what a release found is no entry"
 
