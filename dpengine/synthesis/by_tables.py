@@ -22,6 +22,7 @@ from dpengine.array_types import Columns, Floats, Ints
 from dpengine.estimate.moves import Tables, copy_people, greatest, move_in_batches
 from dpengine.marginals.fitting import largest_remainders, round_to_total
 from dpengine.marginals.graphs import maximal
+from dpengine.marginals.noisy_pair import EMPTY
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
 from dpengine.synthesis.by_columns import alone, dependence, given
@@ -113,13 +114,14 @@ def _begin(model: Pairwise, rows: int, tables: Sequence[Columns]) -> dict[str, C
 
 def _changed_by_rounding(table: Floats, rows: int) -> float:
     """Return how far a table in whole numbers is from itself, as a part of all rows."""
-    expected = table.ravel() * (rows / float(table.sum()))
-    return float(np.abs(largest_remainders(expected + 1e-9, rows) - expected).sum()) / rows
+    expected = table.ravel() + EMPTY  # noise may leave nobody in it
+    expected *= rows / float(expected.sum())
+    return float(np.abs(largest_remainders(expected, rows) - expected).sum()) / rows
 
 
 def _in_whole_numbers(columns: Columns, table: Floats, rows: int) -> dict[str, Codes]:
     """Return rows in the proportions of one table."""
-    cells = np.repeat(np.arange(table.size), largest_remainders(table.ravel() + 1e-9, rows))
+    cells = np.repeat(np.arange(table.size), largest_remainders(table.ravel() + EMPTY, rows))
     values = np.unravel_index(cells, table.shape)
     return {name: each.astype(np.int32) for name, each in zip(columns, values, strict=True)}
 

@@ -143,6 +143,13 @@ def test_rows_begin_with_a_large_table_only_where_it_is_nearly_whole() -> None:
     assert (counts(np.stack([begun[name] for name in NAMES[:4]]), ("a", "d"), sizes) == alone.table(("a", "d"))).all()
 
 
+def test_rows_are_made_where_noise_left_nobody_in_one_of_the_tables() -> None:
+    model = measured(people(100), RING)
+    nobody = {table: np.zeros_like(cells) if table == RING[0] else cells for table, cells in model.wide.items()}
+    _codes, weights = by_tables(replace(model, wide=nobody), 100, RING)
+    assert weights.sum() == 100
+
+
 def test_published_tables_with_other_columns_than_the_model_are_left_out() -> None:
     assert ("a", "z") not in followed(measured(people(100), RING), [("a", "z"), *RING])
 
