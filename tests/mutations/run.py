@@ -49,6 +49,7 @@ COPIED = (
     "dpengine",
     "tests",
     "pages",
+    "benchmarks",
     "data",
     "docs/plugins",
     "docs/plugins.md",
