@@ -107,6 +107,7 @@ FAULTS: dict[str, Callable[[MonkeyPatch], None]] = {
     "quantiles": scores_in_half_rows,
     "two amounts": heavy_weights,
     "adaptive, amounts": heavy_weights,
+    "upper bounds that are found": heavy_weights,
     "levels": levels_for_nothing,
     "distinct persons": person_twice,
 }
