@@ -226,17 +226,17 @@ def copy_people(places: npt.NDArray[np.integer], tables: Tables, at_once: int, r
     cells, changed = tables.cells(places, np.arange(len(tables.starts) - 1)), 0
     for _ in range(rounds):
         leaving, joining = _gain_of_leaving(tables, cells), tables.up_to_limit(tables.price.take(cells)).sum(axis=0)
-        out, model = (_greatest_first(each, at_once) for each in (leaving, -joining))
-        gain = leaving[out] - joining[model]
+        out, copied = (_greatest_first(each, at_once) for each in (leaving, -joining))
+        gain = leaving[out] - joining[copied]
         helpful = np.count_nonzero(gain > 0)  # they come first
         if helpful == 0:
             break
-        out, model = out[:helpful], model[:helpful]
-        before, now = cells.take(out, axis=1), cells.take(model, axis=1)
+        out, copied = out[:helpful], copied[:helpful]
+        before, now = cells.take(out, axis=1), cells.take(copied, axis=1)
         _shift(tables, before, now)
         keep, back, _ = kept(gain[:helpful], _gain_of_undoing(tables, before, now))
         _shift(tables, now.take(back, axis=1), before.take(back, axis=1))
-        places[:, out[keep]] = places[:, model[keep]]
+        places[:, out[keep]] = places[:, copied[keep]]
         cells[:, out[keep]] = now[:, keep]
         changed += keep.size
         if keep.size < FEW_COPIES * at_once:

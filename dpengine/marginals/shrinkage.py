@@ -130,13 +130,14 @@ def likeliest_spread(
     """
     shape, distance, guess = guess.shape, distance.ravel(), guess.ravel()
     noise, beside = scale * np.exp(-distance / scale), AT_ONCE // distance.size
-    bases = np.stack([guess**power for power in powers])
     if beside >= spreads.size:
+        bases = np.stack([guess**power for power in powers])
         every = np.log(density(distance, spreads[:, None] * bases[:, None], scale, noise)).sum(axis=2)
-        power, top = divmod(int(every.argmax()), spreads.size)
-        return float(every[power, top]), (spreads[top] * bases[power]).reshape(shape)
+        likeliest, top = divmod(int(every.argmax()), spreads.size)
+        return float(every[likeliest, top]), (spreads[top] * bases[likeliest]).reshape(shape)
     best, sum_of_spread = (-math.inf, guess), max(float(distance.sum()) - scale * distance.size, 0.0)
-    for base in bases:
+    for power in powers:  # one after another: bases of large tables would take much memory together
+        base = guess**power
         sum_of_base = float(base.sum())
         start = min(int(np.searchsorted(spreads, sum_of_spread / sum_of_base)), spreads.size - 1)
         places = [*range(max(0, start - beside), min(spreads.size, start + beside + 1))]
